@@ -23,8 +23,8 @@ TORCH_RELEASE = torch.__version__.partition("+")[0]
 class InfoOfRelease(egg_info):
     """Adds the torch release to the wheel's local version and to its extra ``torch``.
 
-    Wheels of one dl-core for several releases coexist on an index. ``dl-core>=0.1`` and
-    ``dl-core==0.1.0`` match each of them, because a local version is ignored unless it is
+    Wheels of one dl-core version for several torch releases coexist on an index. ``dl-core>=0.1``
+    and ``dl-core==0.1.0`` match each of them, because a local version is ignored unless it is
     requested.
     """
 
@@ -36,11 +36,12 @@ class InfoOfRelease(egg_info):
 
 
 class BuildWithRecord(build_py):
-    """Stores the torch release in the wheel: autoload rejects another one with a clear message."""
+    """Store the torch release in the wheel, so that autoload can reject another one with a clear
+    message."""
 
     def run(self) -> None:
         super().run()
-        # An editable install imports the package from the source tree.
+        # With an editable install, Python imports the package from the source tree.
         folder = (
             self.get_package_dir("dl_core") if self.editable_mode else f"{self.build_lib}/dl_core"
         )
@@ -53,9 +54,9 @@ class BuildWithRecord(build_py):
 
 
 # Units of compilation, because parsing torch's headers takes longer than compiling most files that
-# include them: a name, folders of csrc/, and the number of units for their files. The file name
-# determines the unit, so that a new file does not move the others. Names in the anonymous
-# namespaces of one line must differ. Other files are compiled separately.
+# include them. Each line: a name, folders of csrc/, and the number of units for their files. The
+# file name determines the unit, so that a new file does not move the others. Names in the anonymous
+# namespaces of one line's files must differ. Other files are compiled separately.
 UNITS = (
     ("backend", ("runtime", "backend", "calls", "graphs"), 1),
     ("memory", ("memory",), 1),
@@ -112,7 +113,8 @@ class BuildInUnits(BuildExtension):
         return [*(str(folder / name) for name in members), *alone]
 
     def precompile(self, header: Path, ext: Extension) -> None:
-        """Compile ``header`` with the flags of the sources, which makes them faster to build."""
+        """Precompile ``header`` with the flags of the sources, which makes compiling
+        them faster."""
         flags = [*self.compiler.compiler_so[1:], *ext.extra_compile_args]
         folders = [*self.compiler.include_dirs, *ext.include_dirs]
         output = header.with_suffix(".h.gch")
@@ -120,7 +122,7 @@ class BuildInUnits(BuildExtension):
             *(get_cxx_compiler(), *flags, *(f"-I{folder}" for folder in folders)),
             *("-x", "c++-header", str(header), "-o", str(output)),
         ]
-        # Objects depend on it, so that it is rewritten only if its contents change.
+        # Objects depend on this file, so it is rewritten only if its contents change.
         state = hashlib.sha256(repr((command, torch.__version__)).encode()).hexdigest()
         stamp = header.with_suffix(".stamp")
         if output.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == state:
@@ -143,7 +145,7 @@ setup(
                 str(HERE / "csrc"),
                 str(diopi_proto.include_dir()),
                 str(dl_graph.include_dir()),
-                # torch's headers include those of its profiler without their folder.
+                # torch's headers include profiler headers without naming their folder.
                 str(Path(torch.__file__).parent / "include" / "kineto"),
             ],
             extra_compile_args=[

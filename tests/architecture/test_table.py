@@ -128,7 +128,7 @@ def test_all_mistakes_are_named_at_once(generate: Any, table: Any, tmp_path: Pat
     rows = ({**GOOD, "rule": "outputs"}, changed("call", "self", "slf"), GOOD)
     found = mistakes(generate, table, tmp_path, *rows)
     assert [line.split(": ")[2] for line in found] == ["rule", "op", "call"]
-    assert "max_pooling.yaml has an entry for it already" in found[1]
+    assert "max_pooling.yaml already has an entry for it" in found[1]
 
 
 def test_a_key_given_twice_is_named(generate: Any, table: Any, tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ FAILURES = {
     "number": (described(name="7"), "name=7, which must be a string"),
     "long": (described(name="'x' * 10**6"), "up to 64 lower case letters"),
     "version": (described(version="None"), "version=None, which must be a string"),
-    "callable": (described(present="3"), "present=3, which cannot be called"),
-    "simulator": (described(simulated="3"), "simulated=3, which cannot be called"),
+    "callable": (described(present="3"), "present=3, which is not callable"),
+    "simulator": (described(simulated="3"), "simulated=3, which is not callable"),
     "present-leaves": (
         described(name="'p1'", present="lambda: raises(SystemExit(0))"),
         "its presence check failed with SystemExit: 0",
@@ -197,7 +197,7 @@ def test_a_command_that_cannot_be_made_does_not_stop_the_others(tmp_path: Path) 
 
     done = dl("greet")
     assert (done.returncode, done.stdout) == (5, "hello\n")
-    assert "dl-tools 1.2 cannot make its command 'broken': SystemExit: no." in done.stderr
+    assert "dl-tools 1.2 cannot create its command 'broken': SystemExit: no." in done.stderr
     assert done.stderr.count("something other than a Command") == 3
     assert dl("broken").returncode == 1
     assert "100% sure" in dl("--help").stdout

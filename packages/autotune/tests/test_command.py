@@ -124,7 +124,7 @@ def test_mistakes_are_reported(
     assert tune("export", study.key, str(taken), "--force", *database) == 0
     assert taken.read_text().startswith("{")
     assert tune("export", study.key, str(taken / "file"), *database) == 2
-    assert f"cannot be written: {taken} takes no files" in capsys.readouterr().err
+    assert f"cannot be written: {taken} is not a writable folder" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--workers", "0", *database) == 2
     assert "--workers 0: give 1 or more" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--limit", "0", *database) == 2

@@ -1,5 +1,5 @@
-"""Conversion of the table's values to C++: the expression follows from the type of the
-parameter."""
+"""Conversion of the table's values to C++: the type of the parameter determines the
+expression."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ INPUT_HANDLE = "diopiConstTensorHandle_t"
 INPUT_ARRAY = "diopiConstTensorHandle_t*"
 SCALAR = "const diopiScalar_t*"
 RESULT_DTYPE = "result_dtype"
-"""In a plan: the requested dtype, otherwise the dtype of the out= tensor."""
+"""In a plan: the requested dtype or, if there is none, the dtype of the out= tensor."""
 GIVEN = "given"
-"""In a condition of an elementwise operator: the out= tensor, or undefined in other forms."""
+"""In a condition of an elementwise operator: the out= tensor; undefined in the other forms."""
 
 
 def literal_number(value: Value) -> str | None:
-    """Return the C++ literal of a value that is the same for every type."""
+    """Return the C++ literal of a value if it is the same for every parameter type."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else None
@@ -191,7 +191,7 @@ def cpp_arguments(
 ) -> list[str]:
     """Return the arguments of a plan function, a condition, or a builder of results.
 
-    :raises EntryError: their number is wrong, or one has the wrong type.
+    :raises EntryError: the number of arguments is wrong, or one has the wrong type.
     """
     takes = [p.name for p in function.parameters]
     fits = len(use.values) == len(takes)

@@ -43,7 +43,7 @@ def has_length(parameter: Parameter, following: Parameter | None) -> bool:
 
 
 def match_values(call: Use) -> list[tuple[Parameter, Value]]:
-    """Return the parameters of a call with their values; the length of an array has no value.
+    """Return the parameters of a call with their values, without lengths of arrays.
 
     :raises EntryError: the number of values differs from the number of parameters.
     """
@@ -67,5 +67,5 @@ def is_output(value: Value) -> bool:
 
 
 def allocates(call: Use) -> bool:
-    """Return True if the operator allocates its output itself, with diopiRequireTensor."""
+    """Return True if the operator itself allocates its output, with diopiRequireTensor."""
     return any(p.allocated_by == "vendor" for p in operator(call.name).params)

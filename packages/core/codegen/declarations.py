@@ -1,6 +1,6 @@
-"""C++ declarations for the table, read from headers: plan functions, conditions, composed forms.
+"""C++ declarations that the table uses: plan functions, conditions, composed forms.
 
-The headers are the only source of these declarations. They are formatted by clang-format, so that a
+They are read from the headers, their only source. clang-format formats the headers, so that a
 declaration at namespace scope starts in the first column.
 """
 
@@ -33,7 +33,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """A plan function, a condition, or a function that composes a result of other operators."""
+    """A plan function, a condition, or a function that composes a result from other operators."""
 
     name: str
     header: str
@@ -101,7 +101,7 @@ def _read(path: Path, result: Declarations) -> None:
 
 
 def read_declarations(headers: Iterable[Path] | None = None) -> Declarations:
-    """Read the plans' headers, those of composed forms, and the conditions."""
+    """Read the headers of the plans and of the composed forms, and the conditions."""
     result = Declarations()
     found = [
         *sorted(PLANS.glob("*.h")),

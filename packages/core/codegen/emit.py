@@ -9,7 +9,7 @@ from model import Entry, Form
 from problems import EntryError, Mistake, TableError, at_key, unknown
 from rows import DTYPES, ELEMENTWISE, FALLBACK, Use
 
-# Call of the elementwise plan for each rule; a, b and c are the operands.
+# Call of the elementwise plan for each rule; a, b and c are its operands.
 ELEMENTWISE_PLANS = {
     "unary": "unary(given, {a}, Promotion::same)",
     "unary_like": "unary_like(given, {a})",
@@ -28,7 +28,7 @@ ELEMENTWISE_PLANS = {
 # Rules whose second operand may be a scalar.
 SCALAR_SECOND = ("binary", "binary_commuting", "binary_float", "comparison")
 
-# Dtype and number of dimensions of outputs that the vendor allocates.
+# Dtype and number of dimensions of the outputs that the vendor allocates.
 VENDOR_SIZED = {
     "diopiNonzero": ("at::kLong", "2"),
     "diopiMaskedSelect": ("self.scalar_type()", "1"),
@@ -158,8 +158,8 @@ class NativeFunction:
         ]
 
     def _calls(self) -> list[str]:
-        """Return the calls of the vendor's operators in order: the first available one is
-        called."""
+        """Return the calls of the vendor's operators in order of preference: the first available
+        one is used."""
         lines: list[str] = []
         calls = list(zip(self._names(), self.entry.calls, strict=True))
         for number, (name, call) in enumerate(calls):
@@ -289,8 +289,8 @@ def shard(file: str, entries: list[Entry], declarations: Declarations) -> str:
     headers: set[str] = set()
     errors: list[Mistake] = []
     for entry in entries:
-        # Structured operators take tensor lists as ITensorListRef; torchgen uses a global variable
-        # for it.
+        # Structured operators take tensor lists as ITensorListRef; torchgen decides this with a
+        # global variable.
         structured = entry.functional.function.part_of_structured_group
         with torchgen.local.parametrize(
             use_const_ref_for_mutable_tensors=False, use_ilistref_for_tensor_lists=structured

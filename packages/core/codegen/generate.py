@@ -1,6 +1,6 @@
 """Write the generated files of dl-core: ``python codegen/generate.py [--check]``.
 
-They are C++ sources, and the table as JSON for Python code.
+They are C++ sources, and a JSON file that contains the table for Python code.
 
 Needs torch (for torchgen and the dispatcher) and PyYAML; the output is committed, so that a build
 needs neither.
@@ -62,7 +62,7 @@ def explicit_fallback_names(entries: list[Entry]) -> list[str]:
 def wrappers(table: Table, folder: Path = TABLE) -> tuple[dict[str, list[Entry]], dict[str, str]]:
     """Return the entries of each family and the C++ code of their wrappers.
 
-    :raises TableError: with all errors in the table.
+    :raises TableError: the table has errors; the message lists every error.
     """
     declarations = table.declarations
     errors: list[Mistake] = []

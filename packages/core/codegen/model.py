@@ -1,4 +1,4 @@
-"""Rows of the table, joined with the schemas of torch and of the contract."""
+"""Rows of the table, combined with the schemas of torch and of the contract."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def native_functions() -> list[NativeFunction]:
 
 
 def may_coincide(call: Use) -> frozenset[str]:
-    """Return the arguments for the parameters that the first output may alias."""
+    """Return the arguments whose parameters the first output may alias."""
     parameters = operator(call.name).params
     passed = {p.name: value for p, value in match_values(call)}
     outputs = [p for p in parameters if p.direction == "out"]
@@ -133,13 +133,13 @@ class Table:
         for path, row in read_rows(folder, errors):
             try:
                 if row.op in seen:
-                    raise EntryError(f"{seen[row.op]} has an entry for it already", "op")
+                    raise EntryError(f"{seen[row.op]} already has an entry for it", "op")
                 seen[row.op] = path.name
                 entry = self._entry(row)
                 family = operator(row.call.name).family
                 if family != path.stem:
                     raise EntryError(
-                        f"{row.call.name} is of the family {family!r}: move the entry to "
+                        f"{row.call.name} belongs to the family {family!r}: move the entry to "
                         f"{family}.yaml",
                         "call",
                     )

@@ -30,7 +30,8 @@ class TableError(Exception):
 
 
 class EntryError(ValueError):
-    """An error in an entry, before the entry is known; ``key`` is the location within the entry."""
+    """An error in an entry whose name is not known yet; ``key`` is the location within
+    the entry."""
 
     def __init__(self, message: str, key: str = "") -> None:
         super().__init__(message)
@@ -39,7 +40,7 @@ class EntryError(ValueError):
 
 @contextmanager
 def at_key(key: str) -> Iterator[None]:
-    """Attribute errors of the block to ``key`` of an entry."""
+    """Attribute errors in the block to ``key`` of an entry."""
     try:
         yield
     except EntryError as error:

@@ -2,9 +2,9 @@
 
     TORCH_DEVICE_BACKEND_AUTOLOAD=0 python3 packages/core/codegen/required_overloads.py [--check]
 
-An overload is listed if a backend has to provide it: it has a CPU kernel and no implementation that
-is composed of other operators. Some overloads with a composed implementation are listed too,
-because backends are expected to replace it: convolution, fused RNN cells, normalizations, fused
+An overload is listed if a backend has to provide it: it has a CPU kernel, and torch does not
+compose it of other operators. Some overloads that torch can compose are listed too, because
+backends are expected to replace them: convolution, fused RNN cells, normalizations, fused
 attention and the foreach operators of optimizers.
 
 Tier A: models and optimizers; tier B: linear algebra, Fourier transforms, special and rare
@@ -71,10 +71,10 @@ TIER_C = re.compile(
     r"(.*quant|.*sparse|.*nested|_jagged|_padded_dense|_convert_indices|.*int4pack|.*int8pack"
     r"|_int_mm|_scaled_mm|_spdiags|sspaddmm|.*mkldnn|.*affine|_fused_moving_avg_obs)"
 )
-# Operators that no backend has to provide: for torch's own tests, or for mapping files into CPU
+# Operators that no backend has to provide: they exist for torch's own tests, or map files into CPU
 # memory.
 NOT_REQUIRED = re.compile(r"_foobar|_test_\w+|from_file")
-# Exceptions to the patterns of tiers B and C.
+# Exceptions from the patterns of tiers B and C.
 TIER_A = re.compile(r"(erfinv_|linalg_vector_norm_)")
 
 

@@ -21,7 +21,7 @@ ELEMENTWISE = (
     *("comparison", "binary_scalar", "comparison_scalar", "ternary", "select"),
 )
 RULES = (*ELEMENTWISE, "output", "in_place")
-# Conditions on the common dtype of an elementwise operator, by their names in the table.
+# Names in the table for conditions on the common dtype of an elementwise operator.
 DTYPES = {
     "floating": "c10::isFloatingType(plan.common_type())",
     "single_or_double": "plan.common_type() == at::kFloat || plan.common_type() == at::kDouble",
@@ -33,7 +33,7 @@ KEYS = (
 )
 FALLBACK = "fallback"
 
-# A value: a name, a literal, or a list of these.
+# A value is a name, a literal, or a list of these.
 Value = str | int | float | bool | None | list[Any]
 
 
@@ -65,7 +65,7 @@ class Row:
 
 
 class _Loader(yaml.SafeLoader):
-    """Rejects duplicate keys, which YAML's own loader ignores."""
+    """A loader that rejects duplicate keys, which YAML's own loader ignores."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [self.construct_object(key) for key, _ in node.value]

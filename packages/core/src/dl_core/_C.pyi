@@ -1,4 +1,4 @@
-"""The compiled part: csrc/bindings/module.cpp. Importable only after torch."""
+"""The compiled part, csrc/bindings/module.cpp. It can be imported only after torch."""
 
 import datetime
 from collections.abc import Callable, Sequence
@@ -94,7 +94,7 @@ def contract_operators(index: int) -> dict[str, list[str]]: ...
 def operator_forms() -> dict[str, list[str]]: ...
 
 _Size = int | Sequence[int]
-"""A number, or an expression: pairs (operation, number) in postfix order."""
+"""An integer, or an expression: pairs (operation, number) in postfix order."""
 _Layout = tuple[torch.dtype, Sequence[_Size], Sequence[_Size], _Size]
 
 def start_recording(opaque: Sequence[str], placeholders: bool = ...) -> None: ...
@@ -102,7 +102,7 @@ def take_recorded() -> list[tuple[str, bool, list[Any]]]: ...
 def stop_recording() -> None: ...
 
 class ArgumentGuard:
-    """Checks the layouts of tensor arguments and the values of integer arguments.
+    """Check of the layouts of tensor arguments and of the values of integer arguments.
 
     ``symbols``: (argument, dimension or -1, minimum, maximum) of variable sizes; ``relations``:
     (operator, a, b).
@@ -119,7 +119,7 @@ class ArgumentGuard:
     def sizes(self, arguments: list[Any]) -> tuple[int, ...] | None: ...
 
 class ContractProgram:
-    """A contract graph on torch tensors."""
+    """A contract graph that runs on torch tensors."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ def compile_kernels(
 class KernelProgram:
     """Kernels of one module, launched in order.
 
-    ``launches``: function, blocks, threads per block, and the indices of its arguments among the
+    ``launches``: function, blocks, threads per block, and its arguments as indices into the list of
     addresses of a run.
     """
 
@@ -157,7 +157,7 @@ class KernelProgram:
     def run(self, addresses: Sequence[int]) -> None: ...
 
 class HostCall:
-    """A CPU function that is called with device tensors whose memory the CPU can access.
+    """A CPU function called with the tensors of a device whose memory the CPU can access.
 
     ``kept``: tensors that the function caches between calls.
     """

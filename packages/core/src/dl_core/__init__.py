@@ -18,7 +18,7 @@ def init() -> None:
     device is missing. Does nothing if the device is registered already. Imports torch.
 
     :raises dl_core.errors.ActivationError: torch is missing, or registration has failed; the
-        message has the reasons that ``dl doctor`` reports.
+        message contains the reasons that ``dl doctor`` reports.
     """
     from dl_core._entry import activate
 

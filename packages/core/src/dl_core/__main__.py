@@ -9,7 +9,7 @@ from dl_core.import_path import leave_current_folder
 
 def main() -> int:
     """Run ``dl`` with the arguments of the process, and return the exit code."""
-    # Before any import that the current folder could hijack.
+    # Call this before any import that the current folder could hijack.
     leave_current_folder()
     try:
         from dl_core.cli import main as run

@@ -1,8 +1,8 @@
 """Entry points that start the ``dl`` device.
 
 torch calls :func:`autoload` near the end of its own import, through the entry-point group
-``torch.backends``. This module does not import torch at module level: if ``dl_core`` is imported
-first, torch would find a partially imported ``dl_core``.
+``torch.backends``. This module does not import torch at module level: if a program imported
+``dl_core`` before torch, torch would find a partially imported ``dl_core``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ outcome: Outcome | None = None
 
 
 def autoload() -> None:
-    """Start the device if there is one. Never raises: every error becomes a warning."""
+    """Start the device if one is available. Never raises: every error becomes a warning."""
     if outcome is not None:
         return
     try:
@@ -64,9 +64,9 @@ def _attempt() -> Outcome:
     from dl_core.startup import Outcome, start
 
     with _lock:
-        # Starting imports modules that import torch, which may call autoload again.
+        # start() imports modules that import torch, and torch's import calls autoload again.
         if _running:
-            return Outcome(False, ["The device is just being started."], [])
+            return Outcome(False, ["The dl device is already being started."], [])
         _running = True
         try:
             outcome = start(environment())
@@ -76,7 +76,7 @@ def _attempt() -> Outcome:
 
 
 def _is_worker() -> bool:
-    """Return True in a multiprocessing child, whose parent has issued the warning."""
+    """Return True in a child process of multiprocessing, whose parent has issued the warning."""
     module = sys.modules.get("multiprocessing.process")
     return module is not None and module.parent_process() is not None
 
@@ -90,7 +90,7 @@ def _tell(message: str) -> None:
     try:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:
-        # Warnings may be errors (python -W error), and an error would break `import torch`.
+        # With `python -W error` a warning is an error, which would break `import torch`.
         import logging
 
         logging.getLogger("dl_core").warning(message)

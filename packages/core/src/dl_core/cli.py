@@ -47,8 +47,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     owners = [("dl-core", command) for command in BUILTIN]
     wanted = arguments[0] if arguments else ""
     if wanted not in [command.name for command in BUILTIN]:
-        # The built-in commands must work whatever plugins do; `dl doctor` imports them itself.
-        # A command's own output is not mixed with what plugins print.
+        # The built-in commands must work whatever plugins do; `dl doctor` imports plugins itself.
+        # Keep a command's own output separate from what plugins print.
         with output_to_errors():
             manager = _plugins()
             owners += _of_plugins(manager)
@@ -60,7 +60,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     taken: set[str] = set()
     for owner, command in owners:
         if command.name in taken:
-            _complain(f"{owner} wants to add the command {command.name!r}, which is taken.")
+            _complain(f"{owner} wants to add the command {command.name!r}, which already exists.")
             continue
         taken.add(command.name)
         # argparse treats a percent sign as the beginning of a field.
@@ -72,7 +72,8 @@ def _main(arguments: Sequence[str] | None) -> int:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - one plugin must not stop the others' commands
-            problem = f"{owner} cannot make its command {command.name!r}: {describe_error(error)}."
+            said = describe_error(error)
+            problem = f"{owner} cannot create its command {command.name!r}: {said}."
             _complain(problem)
             subparser.set_defaults(run=lambda _: 1)
     parsed = parser.parse_args(arguments)
@@ -84,7 +85,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         _write_no_more()
         return 1
     except OSError as error:
-        # An error without a file name is about the output.
+        # An error that names no file comes from the output.
         if error.errno != errno.ENOSPC or error.filename is not None:
             raise
         _write_no_more()
@@ -94,7 +95,7 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _write_no_more() -> None:
-    """Discard buffered output, which Python would write at exit."""
+    """Discard buffered output, which Python would otherwise write at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -105,7 +106,7 @@ def _plugins() -> PluginManager:
 
 
 def _missing(wanted: str, owners: list[tuple[str, Command]], manager: PluginManager) -> str:
-    """Return the message for a command of one of our wheels that is not available."""
+    """Return the message for a missing command that belongs to one of our wheels."""
     wheel = first_party.wheel_of(wanted)
     if wheel is None or wanted in [command.name for _, command in owners]:
         return ""
@@ -121,7 +122,7 @@ def _missing(wanted: str, owners: list[tuple[str, Command]], manager: PluginMana
 
 
 def _more(manager: PluginManager) -> str:
-    """Return the end of the help: commands of wheels that are not installed."""
+    """Return the end of the help text: commands of wheels that are not installed."""
     missing = first_party.not_installed(record.distribution for record in manager.records)
     return " ".join(
         f"{wheel.spelled} come with `pip install {name}`." for name, wheel in missing.items()

@@ -17,7 +17,7 @@ class Command:
     help: str
     """One line for ``dl --help``."""
     configure: Callable[[argparse.ArgumentParser], None]
-    """Function that adds the arguments. Called only when ``dl`` runs."""
+    """Function that adds the arguments to the parser. Called only when ``dl`` runs."""
     run: Callable[[argparse.Namespace], int]
     """Function that runs the command and returns the exit code. Heavy imports belong here."""
 

@@ -19,7 +19,8 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _say(*lines: str) -> None:
-    """Print lines. Foreign text is escaped, so that it cannot add line breaks."""
+    """Print lines. Text from plugins and libraries is escaped, so that it cannot add
+    line breaks."""
     for line in lines:
         sys.stdout.write(printable(line) + "\n")
 

@@ -1,7 +1,7 @@
 """``dl run``: run a script or module with the settings that put it on dl, or a contract graph
 without torch.
 
-The process executes a new interpreter in its place, so that arguments, ``__main__``, the exit code,
+The process replaces itself with a new interpreter, so that arguments, ``__main__``, the exit code,
 signals and tracebacks are Python's own.
 """
 
@@ -21,11 +21,11 @@ from dl_core.environment import environment
 from dl_core.foreign_output import output_to_errors
 
 FRAMEWORKS: Mapping[str, str] = {
-    # accelerate, and therefore transformers' Trainer, considers known devices only.
+    # accelerate, and therefore transformers' Trainer, recognizes only the devices it knows by name.
     "ACCELERATE_TORCH_DEVICE": "dl",
 }
-"""Variables of frameworks that would use the CPU otherwise; variables that are set already are
-kept."""
+"""Variables of frameworks that would otherwise use the CPU. Variables that the user has set stay
+unchanged."""
 
 GRAPH = ".dlg"
 """Suffix of the file name of a contract graph."""
@@ -64,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
     variables = _variables(arguments, environment())
     if arguments.script is not None and arguments.script.endswith(GRAPH):
         return _run_graph(arguments, variables)
-    # Errors are reported before the program starts, which would only say that the device name is
+    # Check this before the program starts: its own error would only say that the device name is
     # unknown.
     problems = [*config.read(variables).problems, *_obstacles(variables)]
     program = _program(arguments)
@@ -118,7 +118,7 @@ def _obstacles(variables: Mapping[str, str]) -> list[str]:
     if torch is None:
         return ["the dl device needs torch: `pip install dl-core[torch]`."]
     if variables.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") != "1":
-        return ["TORCH_DEVICE_BACKEND_AUTOLOAD turns the dl device off. Unset it."]
+        return ["TORCH_DEVICE_BACKEND_AUTOLOAD disables the dl device. Unset it."]
     with output_to_errors():
         ready = startup.prepare(variables, torch)
     if ready.plan.order:

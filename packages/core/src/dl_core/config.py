@@ -17,13 +17,13 @@ ACTIONS = ("warn", "raise")
 EVERYTHING = ".*"
 ALL = "all"
 _LONGEST = 200
-"""Number of characters of a value that a problem quotes."""
+"""Maximum number of characters of a value that a problem quotes."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
 
 class _InvalidError(ValueError):
-    """The message names the invalid part of a value."""
+    """A value is invalid; the message names the invalid part."""
 
 
 def split_list(text: str) -> tuple[str, ...]:
@@ -84,7 +84,8 @@ def _mode_of_flag(text: str) -> str:
 
 
 class Alias(NamedTuple):
-    """An equivalent variable of DeepLink's DIPU. Ours takes precedence if both are set."""
+    """An equivalent variable of DeepLink's DIPU. Our own variable takes precedence if
+    both are set."""
 
     name: str
     allowed: str
@@ -100,7 +101,7 @@ class Variable(NamedTuple):
     parse: Callable[[str], Any]
     alias: Alias | None = None
     others: tuple[Alias, ...] = ()
-    """Additional aliases."""
+    """Additional DIPU names of the variable."""
 
 
 def _parse_watched(text: str) -> tuple[str, ...]:
@@ -215,7 +216,7 @@ class Config(NamedTuple):
     """``DL_PROBE_TIMEOUT``: timeout in seconds for one vendor library, and for one call of a
     plugin."""
     sources: Mapping[str, str] = MappingProxyType({})
-    """Variables that were set, with their text."""
+    """Variables that are set, with their text."""
     problems: tuple[str, ...] = ()
     """One sentence for each invalid value."""
 

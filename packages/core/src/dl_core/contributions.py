@@ -18,9 +18,10 @@ class Contribution:
     """Name that the user types: a lower-case letter, then lower-case letters, digits, ``-`` and
     ``_``, at most 64 characters. Unique within a hook."""
     help: str
-    """One line for lists."""
+    """One line that describes it in lists."""
     load: Callable[[], Any]
-    """Called at the first use, at most once per process. Heavy imports belong here."""
+    """Function that returns the contribution. Called at the first use, at most once per process.
+    Heavy imports belong here."""
 
 
 def validate_contributions(hook: str, answer: object) -> list[Contribution]:
@@ -35,10 +36,10 @@ def validate_contributions(hook: str, answer: object) -> list[Contribution]:
         if not isinstance(one, Contribution):
             raise ValueError(f"{hook} returned {one!r}, which is not a Contribution")
         if not isinstance(one.name, str) or not _NAME.fullmatch(one.name):
-            raise ValueError(f"{hook} returned the name {one.name!r}; choose one like 'my-name'")
+            raise ValueError(f"{hook} returned the name {one.name!r}; use a name like 'my-name'")
         if one.name in names:
             raise ValueError(f"{hook} returned the name {one.name!r} twice")
         if not callable(one.load):
-            raise ValueError(f"{hook} returned {one.name!r} with a load that cannot be called")
+            raise ValueError(f"{hook} returned {one.name!r} with a `load` that is not callable")
         names.add(one.name)
     return list(answer)

@@ -51,7 +51,7 @@ def validate(answer: object) -> VendorDescriptor:
         function = fields[field] = getattr(answer, field)
         if function is not None and not callable(function):
             shown = f"{field}={_format(function)}"
-            raise PluginError(f"dl_vendor returned {shown}, which cannot be called")
+            raise PluginError(f"dl_vendor returned {shown}, which is not callable")
     fields["library"] = Path(fields["library"])
     fields["version"] = printable(fields["version"], _LONGEST)
     reason = why_untrusted(fields["library"])

@@ -1,4 +1,4 @@
-"""Entry points of our group in the wheels of some folders, read without trusting them."""
+"""Entry points of group ``dl``, read from the wheels of given folders without trusting them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dl_core.hookspecs import PROJECT
 
 
 class Declared(NamedTuple):
-    """An entry point of our group, or the reason why a wheel's cannot be read. Texts are
-    printable."""
+    """An entry point of group ``dl``, or the reason why those of a wheel cannot be read. All texts
+    are printable."""
 
     name: str
     value: str
@@ -27,13 +27,13 @@ class Declared(NamedTuple):
 
 
 def read_entry_points(path: Sequence[str]) -> Iterator[Declared]:
-    """Yield the entry points of the wheels in the folders of ``path``; the first of equal names
-    wins."""
+    """Yield the entry points of the wheels in the folders of ``path``. If two have the same name,
+    the first is used."""
     seen = set()
     for distribution in importlib.metadata.distributions(path=list(path)):
         try:
-            # The public name attribute needs the e-mail parser; this one comes from the folder
-            # name.
+            # The public `name` attribute needs the e-mail parser, which is slow to import; the
+            # folder's name contains it too.
             name = getattr(distribution, "_normalized_name", None) or distribution.name
         except Exception:  # noqa: BLE001 - a folder that only looks like a wheel
             continue
@@ -55,7 +55,7 @@ def read_entry_points(path: Sequence[str]) -> Iterator[Declared]:
 
 
 def _of(distribution: importlib.metadata.Distribution) -> Sequence[importlib.metadata.EntryPoint]:
-    # Most wheels have no plugin; parsing all entry points takes a good part of a start.
+    # Most wheels have no plugin, and parsing all entry points takes a large part of the startup.
     if f"[{PROJECT}]" in (distribution.read_text("entry_points.txt") or ""):
         return list(distribution.entry_points.select(group=PROJECT))
     return []

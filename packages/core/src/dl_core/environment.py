@@ -1,7 +1,7 @@
 """The only module that reads the environment of the process.
 
-:mod:`.config` converts it to settings. Modules import this one even before Python's path is
-    cleaned, so it must have few imports.
+:mod:`.config` converts the variables to settings. Some modules import this one even before Python's
+    path is cleaned, so it must have few imports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of the torch-free part. All derive from :class:`DlError`."""
+"""Errors of the torch-free part. All are subclasses of :class:`DlError`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ class DlError(Exception):
 
 
 class ActivationError(DlError, RuntimeError):
-    """The ``dl`` device was requested explicitly and cannot be registered. The message says why."""
+    """The program requested the ``dl`` device, and it cannot be registered. The message
+    says why."""
 
 
 class OutputError(DlError):
@@ -39,7 +40,7 @@ def type_name(error: BaseException) -> str:
 
 def describe_error(error: BaseException) -> str:
     """Return the type and message of a foreign exception, as the end of a sentence. Never raises
-    except for Ctrl-C, although ``__str__`` runs foreign code."""
+    except for Ctrl-C, although ``__str__`` is foreign code."""
     try:
         kind, text = type(error).__name__, " ".join(str(error).split())
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Output files of commands: existing files are replaced on request only."""
+"""Output files of commands. Existing files are replaced only on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_core.errors import OutputError
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Add the option for :func:`check_free` and :func:`write`."""
+    """Add the option ``--force``, for :func:`check_free` and :func:`write`."""
     parser.add_argument("--force", action="store_true", help="replace existing files")
 
 
@@ -27,10 +27,10 @@ def check_free(paths: Iterable[Path], force: bool) -> None:
         if path.is_dir():
             raise OutputError(f"{path} is a folder; name a file")
         if path.exists() and not path.is_file():
-            raise OutputError(f"{path} is a device, or a pipe, which no file replaces; name a file")
+            raise OutputError(f"{path} is a device or a pipe and is not replaced; name a file")
         folder = _nearest(path.parent)
         if not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise OutputError(f"{path} cannot be written: {folder} takes no files")
+            raise OutputError(f"{path} cannot be written: {folder} is not a writable folder")
 
 
 def _nearest(folder: Path) -> Path:

@@ -1,6 +1,6 @@
 """Commands of this project's own wheels, for messages about wheels that are not installed.
 
-Commands are found by entry point; this list is for messages only, and tests compare it with the
+``dl`` finds commands by entry point; this list is for messages only, and tests compare it with the
 declarations of the wheels.
 """
 
@@ -18,7 +18,7 @@ class Wheel(NamedTuple):
 
     @property
     def spelled(self) -> str:
-        """Return its commands as the user types them."""
+        """Return the commands of the wheel as the user types them."""
         return ", ".join(f"dl {name}" for name in self.commands)
 
 
@@ -38,11 +38,11 @@ WHEELS: Mapping[str, Wheel] = {
 
 
 def wheel_of(command: str) -> str | None:
-    """Return the wheel that adds a command, None if there is no such wheel."""
+    """Return the wheel that adds a command; None if no wheel of ours does."""
     return next((name for name, wheel in WHEELS.items() if command in wheel.commands), None)
 
 
 def not_installed(distributions: Iterable[str]) -> dict[str, Wheel]:
-    """Return the wheels that are not among these distributions."""
+    """Return our wheels that are not among these distributions."""
     there = set(distributions)
     return {name: wheel for name, wheel in WHEELS.items() if name not in there}

@@ -1,8 +1,9 @@
 """Safe reading of SQLite databases of tuning results, which may be damaged or malicious.
 
-SQLite executes parts of a database: a view in place of a table may run forever, and a generated
-column may create values of gigabytes. Therefore only ordinary tables are read, each statement has a
-deadline, and the length of values is limited (https://www.sqlite.org/security.html).
+SQLite executes parts of a database: a view that has the name of a table may run forever, and a
+generated column may create values of gigabytes. Therefore only ordinary tables are read, each
+statement has a deadline, and the length of values is limited
+(https://www.sqlite.org/security.html).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 VERSION = 1
-"""``user_version`` of the schema that this release reads; a wheel's file of choices has 0."""
+"""``user_version`` of the schema that this release reads; the file of choices in a wheel has 0."""
 SECONDS = 10.0
 """Timeout of one statement in seconds."""
 LONGEST_VALUE = 1 << 28
@@ -30,7 +31,7 @@ _INSTRUCTIONS = 20_000
 """Number of SQLite VM instructions between two checks of the deadline."""
 _MOST_TABLES = 100
 _COMPANIONS = ("", "-wal", "-shm", "-journal")
-"""Files that SQLite reads next to a database."""
+"""Suffixes of the files that SQLite reads together with a database."""
 
 
 class ForeignDatabaseError(Exception):
@@ -50,7 +51,7 @@ def check_file(path: Path) -> None:
         check_regular(file)
         if reason := why_untrusted(file):
             raise ForeignDatabaseError(
-                f"others could have changed it: {reason}; take away their permission to write"
+                f"other users could have changed it: {reason}; remove their write permission"
             )
 
 
@@ -105,8 +106,8 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         connection.close()
         if os.access(path.parent, os.W_OK):
             raise
-        # SQLite creates files next to a database with a log, which is impossible on a read-only
-        # medium. There, no process writes to the database.
+        # For a database with a log, SQLite creates files next to it, which is impossible on a
+        # read-only medium. But there, no process writes to the database.
         connection = sqlite3.connect(f"{uri}&immutable=1", uri=True)
     return connection
 
@@ -128,7 +129,7 @@ def ordinary_tables(connection: sqlite3.Connection) -> Mapping[str, frozenset[st
     """Return the columns of each table.
 
     :raises ForeignDatabaseError: the database has a view, trigger, index, virtual table or
-        generated column. None of these is read before the check.
+        generated column. None of them is executed before this check.
     """
     entries = connection.execute(
         "SELECT type, name, substr(sql, 1, 30) FROM sqlite_master"

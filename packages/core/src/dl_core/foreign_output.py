@@ -12,7 +12,7 @@ _OUTPUT, _ERRORS = 1, 2
 
 @contextlib.contextmanager
 def output_to_errors() -> Iterator[None]:
-    """Send what is printed in the context, by Python or native code, to standard error."""
+    """Send what Python or native code prints in the context to standard error."""
     stdout = sys.stdout
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -21,7 +21,7 @@ def output_to_errors() -> Iterator[None]:
             stack.callback(_move, own, _OUTPUT)
             os.dup2(_ERRORS, _OUTPUT)
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            # A stream of its own, which plugins may close.
+            # A new stream, because plugins may close the original one.
             foreign = stack.enter_context(
                 os.fdopen(os.dup(_ERRORS), "w", buffering=1, errors="backslashreplace")
             )
@@ -30,14 +30,14 @@ def output_to_errors() -> Iterator[None]:
 
 
 def _move(descriptor: int, to: int) -> None:
-    """Give a file another descriptor; plugins may have closed either."""
+    """Move an open file to another descriptor number; plugins may have closed either of the two."""
     with contextlib.suppress(OSError):
         os.dup2(descriptor, to)
         os.close(descriptor)
 
 
 def leave_output() -> None:
-    """Send what is printed from now on to standard error: the command has printed everything."""
+    """Send everything printed from now on to standard error, because the command has finished."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
         os.dup2(_ERRORS, _OUTPUT)

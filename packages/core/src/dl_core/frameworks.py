@@ -1,7 +1,7 @@
-"""Support of frameworks, for ``dl doctor``: cases where they would silently use the CPU.
+"""Notes on frameworks for ``dl doctor``: cases where they would silently use the CPU.
 
-Frameworks know devices by name. dl-integrations and ``dl run`` handle what is possible from outside
-of them; these notes list the rest.
+Frameworks know devices by name. dl-integrations and ``dl run`` handle what is possible from
+outside a framework; these notes list the rest.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ def _accelerate(told: bool) -> str:
 
 def _transformers(told: bool) -> str:
     return (
-        'pipeline(device=0) is on the CPU: say device="dl". TrainingArguments(bf16=True) is '
-        "refused: dl_integrations.transformers has TrainingArguments and a Trainer that take it, "
+        'pipeline(device=0) is on the CPU: use device="dl". TrainingArguments(bf16=True) is '
+        "rejected: dl_integrations.transformers has TrainingArguments and a Trainer that take it, "
         "and fp16."
     )
 
 
 def _lightning(told: bool) -> str:
     needed = "" if told else f", which needs `pip install {_WHEEL}`"
-    return f'accelerator="auto" is on the CPU: say Trainer(strategy="dl"){needed}.'
+    return f'accelerator="auto" uses the CPU: use Trainer(strategy="dl"){needed}.'
 
 
 def _sentence_transformers(told: bool) -> str:
-    return 'SentenceTransformer(name) is on the CPU: say device="dl".'
+    return 'SentenceTransformer(name) is on the CPU: use device="dl".'
 
 
 def _safetensors(told: bool) -> str:
-    return 'load_file(path, device="dl") is an error: say device=0.'
+    return 'load_file(path, device="dl") raises an error: use device=0.'
 
 
 FRAMEWORKS: Mapping[str, Sentence] = {
@@ -58,14 +58,14 @@ FRAMEWORKS: Mapping[str, Sentence] = {
 }
 
 CUDA = (
-    'Programs that say cuda: torch.autocast("cuda") changes nothing on dl tensors and '
-    "device='cuda' is torch's own error. `dl run --mock-cuda` lets cuda mean dl, in frameworks too."
+    'Programs for CUDA: torch.autocast("cuda") has no effect on dl tensors and '
+    "device='cuda' is an error of torch. `dl run --mock-cuda` maps cuda to dl in frameworks too."
 )
 """Note on torch itself."""
 
 
 def notes() -> list[str]:
-    """Return a sentence on each installed framework, and one on CUDA programs."""
+    """Return one sentence for each installed framework, and one for CUDA programs."""
     told = _installed(_WHEEL)
     found = [
         f"{name}: {sentence(told)}" for name, sentence in FRAMEWORKS.items() if _installed(name)

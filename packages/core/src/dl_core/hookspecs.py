@@ -29,7 +29,7 @@ def dl_vendor() -> VendorDescriptor | None:
     """Describe the vendor library of this wheel.
 
     Called once per process, during ``import torch``, and by ``dl doctor``. Must not load libraries
-    or touch a driver. None: this wheel has no library for this platform.
+    or touch a driver. Return None if this wheel has no library for this platform.
     """
 
 
@@ -38,7 +38,7 @@ def dl_cli_commands() -> Sequence[Command]:  # type: ignore[empty-body]
     """Add subcommands to ``dl``.
 
     Called once each time ``dl`` runs with a command that is not built in, never by torch. A name
-    that ``dl`` or an earlier plugin has taken is reported and ignored. An empty sequence adds
+    that ``dl`` or an earlier plugin already uses is reported and ignored. An empty sequence adds
     nothing.
     """
 
@@ -71,8 +71,8 @@ def dl_graph_engines() -> Sequence[Contribution]:  # type: ignore[empty-body]
 
 @hookspec
 def dl_graph_patterns() -> Sequence[Contribution]:  # type: ignore[empty-body]
-    """Add rewrite patterns that replace sequences of contract calls by fused operators. dl-dicp
-    applies them to compiled models after its own.
+    """Add rewrite patterns that replace sequences of contract calls with fused operators. dl-dicp
+    applies them to compiled models after its own patterns.
 
     ``load`` returns a ``dl_dicp.patterns.Pattern``.
     """
@@ -80,10 +80,10 @@ def dl_graph_patterns() -> Sequence[Contribution]:  # type: ignore[empty-body]
 
 @hookspec
 def dl_kernel_toolchains() -> Sequence[Contribution]:  # type: ignore[empty-body]
-    """Add kernel compilers, for vendors whose kernel extension has none.
+    """Add kernel compilers, for vendors whose kernel extension has no compiler.
 
     ``load`` returns ``(source: str, architecture: str, options: Sequence[str]) -> bytes``: code
-    that the kernel extension of the vendor loads. The name is that of the language, as in
+    that the vendor's kernel extension can load. The contribution's name is the language, as in
     ``dl_kernel_properties_t.languages``. For invalid source it raises a ``ValueError`` with the
     compiler's log.
 
@@ -107,11 +107,11 @@ def dl_tuning_spaces() -> Sequence[Contribution]:  # type: ignore[empty-body]
 def dl_tuned_databases() -> Sequence[Contribution]:  # type: ignore[empty-body]
     """Add databases of measured choices between a vendor's implementations.
 
-    The name is that of the layer: ``user`` and ``site`` belong to dl-autotune and take precedence
-    over all others. ``load`` returns the ``pathlib.Path`` of an SQLite file with the table of
-    :data:`dl_core.tuned_choices.SCHEMA`, which need not exist; it is called during ``import
-    torch``. The file is read at the first operator with a choice, and never written. Entries of
-    another release or device are ignored.
+    The contribution's name is the layer's: ``user`` and ``site`` belong to dl-autotune and take
+    precedence over all others. ``load`` returns the ``pathlib.Path`` of an SQLite file with the
+    table of :data:`dl_core.tuned_choices.SCHEMA`, which need not exist. ``load`` is called during
+    ``import torch``. The file is read at the first operator with a choice, and never written.
+    Entries of another release or device are ignored.
     """
 
 
@@ -119,9 +119,10 @@ def dl_tuned_databases() -> Sequence[Contribution]:  # type: ignore[empty-body]
 def dl_conformance_profiles() -> Sequence[Contribution]:  # type: ignore[empty-body]
     """Add conformance profiles: sets of operators and dtypes that a vendor can promise.
 
-    The name is that of the profile. ``load`` returns a mapping from the operator's name in the
-    contract (``"diopiAdd"``) to the names of its dtypes (``"float32"``). ``dl conformance --profile
-    <name>`` of dl-conformance runs these, and an unsupported operator or dtype is a failure.
+    The contribution's name is the profile's. ``load`` returns a mapping from an operator's name in
+    the contract (``"diopiAdd"``) to the names of its dtypes (``"float32"``). ``dl conformance
+    --profile <name>`` of dl-conformance runs these, and reports an unsupported operator or dtype
+    as a failure.
     """
 
 

@@ -19,17 +19,17 @@ from dl_core.environment import environment
 def without_current_folder(
     path: Sequence[str], environ: Mapping[str, str], *, first_is_implied: bool
 ) -> list[str]:
-    """Return ``path`` without entries for the current folder, unless it is named absolutely.
+    """Return ``path`` without entries for the current folder, except those that name it absolutely.
 
     :param first_is_implied: the first entry was added by Python itself.
     """
     try:
         here = os.getcwd()
-    except OSError:  # it was deleted
+    except OSError:  # the current folder was deleted
         here = None
     given = environ.get("PYTHONPATH") or "/"
     parts = given.split(os.pathsep)
-    # Python has made them absolute, and replaced an empty one by the current folder.
+    # Python has made these entries absolute, and replaced an empty one with the current folder.
     implied = here is not None and any(
         os.path.abspath(part) == here for part in parts if not os.path.isabs(part)
     )
@@ -70,7 +70,7 @@ class TrustedPath:
 
         usual = usual_path()
         self.refused: dict[str, str] = {}
-        """Ignored entries, each with the reason."""
+        """Ignored folders, each with the reason."""
         for entry in sys.path:
             if not isinstance(entry, str):
                 continue
@@ -88,7 +88,7 @@ class TrustedPath:
         return sys.path
 
     def __exit__(self, *exception: object) -> None:
-        # Entries added in the meantime are kept.
+        # Keep entries that were added in the meantime.
         added = [entry for entry in sys.path if entry not in self._kept]
         sys.path[:] = self._before + [entry for entry in added if entry not in self._before]
 

@@ -13,17 +13,17 @@ from dl_core._version import __version__
 
 
 class TorchBuild(NamedTuple):
-    """The installed torch."""
+    """The torch that is installed in this environment."""
 
     version: str
     cuda: str | None
-    """CUDA version of the build, None for builds without CUDA."""
+    """CUDA version of the build; None for builds without CUDA."""
     hip: str | None
-    """ROCm version of the build, None for builds without ROCm."""
+    """ROCm version of the build; None for builds without ROCm."""
 
 
 def torch_build() -> TorchBuild | None:
-    """Return the torch of this environment, None if there is none.
+    """Return the torch of this environment; None if it is not installed.
 
     Uses the imported module if there is one, otherwise reads ``torch/version.py`` as text.
     """
@@ -94,7 +94,7 @@ def mismatch(running: str, built: str) -> str | None:
 def torch_gpu(
     build: TorchBuild, environ: Mapping[str, str], dev: Path = Path("/dev")
 ) -> str | None:
-    """Return a sentence if this torch has a GPU of its own here, otherwise None.
+    """Return a sentence if this machine has a GPU that this torch supports itself, otherwise None.
 
     Checks device files only: querying the driver could create a context and break later forks.
     """

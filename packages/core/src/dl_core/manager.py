@@ -37,7 +37,7 @@ from dl_core.plugin_record import (
 from dl_core.process_state import ProcessState
 
 TIMEOUT = Config().probe_timeout
-"""Seconds, unless ``DL_PROBE_TIMEOUT`` is set."""
+"""Deadline in seconds unless ``DL_PROBE_TIMEOUT`` is set."""
 _LONGEST = 400
 """Maximum number of characters of a plugin's text."""
 
@@ -47,8 +47,9 @@ def _normalized(distribution: str) -> str:
 
 
 def _claim_order(name: str, distribution: str) -> tuple[bool, str]:
-    """Return the sort key for claims to a name. The wheel named after it comes first, so that no
-    other wheel can replace it; otherwise alphabetical order makes all processes agree."""
+    """Return the sort key for wheels that claim a name. The wheel that is named after it comes
+    first, so that no other wheel can replace it; otherwise alphabetical order makes all processes
+    agree."""
     normalized = _normalized(distribution)
     return normalized not in (f"dl-vendor-{name}", f"dl-{name}"), normalized
 
@@ -77,10 +78,10 @@ class PluginManager:
     ) -> None:
         """
         :param disable: names of plugins that are ignored.
-        :param seconds: deadline of one call into a plugin.
+        :param seconds: deadline for one call into a plugin.
         :param failing: plugins that are known to hang or crash, each with the reason.
         :param before: called with the name of a plugin before its code runs.
-        :param strict: undo functions of the standard library that plugins replace.
+        :param strict: also undo replacements of standard library functions by plugins.
         """
         self.records: list[PluginRecord] = []
         self._disable = frozenset(disable)
@@ -137,7 +138,8 @@ class PluginManager:
             self._load_one(winner, entry)
 
     def _tell_refused(self, refused: Mapping[str, str]) -> None:
-        """Report plugins in untrusted folders, unless they are installed elsewhere too."""
+        """Report plugins in untrusted folders, unless they are installed in a trusted
+        folder too."""
         known = {(record.distribution, record.name) for record in self.records}
         for folder, reason in refused.items():
             for found in read_entry_points([folder]):
@@ -201,12 +203,12 @@ class PluginManager:
     ) -> tuple[Any, Failure | None]:
         """Return the result of ``action``, or the description of its error.
 
-        The message of an error is code of the plugin, too, and may not end.
+        The message of an error is computed by the plugin's code too, and that may not end.
         """
         try:
             return action(), None
         except BaseException as error:
-            # A plugin may raise SystemExit or KeyboardInterrupt, too.
+            # A plugin may also raise SystemExit or KeyboardInterrupt.
             if isinstance(error, KeyboardInterrupt) and self._deadline.interrupted:
                 raise
             return None, self._describe(record, error, doing)
@@ -215,7 +217,7 @@ class PluginManager:
         try:
             return describe_failure(record, error, doing, describe_error(error))
         except KeyboardInterrupt:
-            # Raised by a signal, or by the text of the error itself.
+            # A signal has raised it, or the error's own text has.
             if self._deadline.interrupted:
                 raise
             text = f"{type_name(error)}, which cannot be shown"
@@ -251,7 +253,7 @@ class PluginManager:
 
         Unlike pluggy's own call, an exception in one plugin does not stop the others.
         """
-        # A plugin with one shadowed name still has its others.
+        # A plugin that lost one name to another wheel still has its other names.
         shadowed = {r.name: r for r in reversed(self.records) if r.status == "shadowed"}
         by_name = shadowed | {r.name: r for r in self.records if r.status in ("loaded", "partial")}
         answers = []
@@ -281,7 +283,7 @@ class PluginManager:
     def contributions(self, hook: str) -> list[tuple[PluginRecord, Contribution]]:
         """Return the contributions of all plugins to a hook, sorted by name; each name once.
 
-        A plugin whose hook fails or returns an invalid value adds nothing, and is one problem.
+        A plugin whose hook fails or returns an invalid value adds nothing, and has one problem.
         """
         claims: dict[str, list[tuple[PluginRecord, Contribution]]] = {}
         for record, answer in self.call(hook):
@@ -297,8 +299,8 @@ class PluginManager:
         return chosen
 
     def present(self, record: PluginRecord, descriptor: VendorDescriptor) -> bool | None:
-        """Return the result of a vendor's presence check; an error counts as False. None: no
-        check."""
+        """Return the result of a vendor's presence check; None if it has no check. An error counts
+        as False."""
         ask = descriptor.present
         if ask is None:
             return None

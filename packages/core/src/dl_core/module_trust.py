@@ -12,7 +12,7 @@ from diopi_proto.trust import why_untrusted
 
 def why_module_untrusted(module: str) -> str | None:
     """Return why ``module`` must not be imported, as a sentence that names the file; None if it
-    may.
+    may be imported.
 
     Its parent packages are checked as well, because importing the module runs them. A module that
     does not exist or has no file is not checked.
@@ -30,8 +30,8 @@ def _specs(module: str) -> Iterator[ModuleSpec]:
     parts = module.split(".")
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
-        # The first finder handles unusual installations; for other modules it would import the
-        # package.
+        # The first finder handles unusual installations, such as editable ones. For other modules
+        # it would import the package.
         spec = find_spec(name) if end == 1 else PathFinder.find_spec(name, places)
         if spec is None:
             return
@@ -42,7 +42,7 @@ def _specs(module: str) -> Iterator[ModuleSpec]:
 
 
 def _files(spec: ModuleSpec) -> Iterator[Path]:
-    """Yield the files to check; a check of a file includes the folders on its path."""
+    """Yield the files to check. Checking a file includes the folders on its path."""
     if spec.origin is None or not spec.has_location:
         yield from (Path(place).absolute() for place in spec.submodule_search_locations or ())
         return

@@ -1,8 +1,8 @@
 """Selection of names by regular expressions, with bounded time.
 
 Python's ``re`` backtracks: matching an expression such as ``(.*)*x`` may take exponential time.
-Simple expressions, which cannot, are matched in this process, and all others in a child process
-with a timeout.
+Simple expressions cannot, and are matched in this process. All others are matched in a child
+process with a timeout.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ SECONDS = 5.0
 """Timeout for matching in a child process."""
 
 _SIMPLE_REPEATS = 2
-"""Number of repeats up to which an expression without groups takes at most quadratic time."""
+"""Maximum number of repeats of a simple expression, which has no groups: matching it takes at most
+quadratic time."""
 _REPEAT = re.compile(r"[*+?{]")
 _CHILD = """
 import json, re, sys

@@ -1,9 +1,9 @@
 """Deadline for the code of plugins, which runs during ``import torch`` and may hang.
 
-A thread monitors the time. On the main thread, code of a plugin that exceeds its deadline is
-interrupted by SIGINT, like Ctrl-C: this interrupts Python loops and blocking calls, even in a
-process that ignores SIGINT, such as a background job. A handler of SIGINT tells the signal from a
-plugin that raises KeyboardInterrupt by itself. Code that neither returns to Python nor
+A thread monitors the time. On the main thread, plugin code that exceeds its deadline is
+interrupted by SIGINT, like Ctrl-C. This interrupts Python loops and blocking calls, even in a
+process that ignores SIGINT, such as a background job. A handler of SIGINT distinguishes the signal
+from a KeyboardInterrupt that the plugin raises itself. Code that neither returns to Python nor
 blocks cannot be interrupted within its process; ``dl doctor`` tries plugins in a child process.
 """
 
@@ -18,18 +18,18 @@ from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
 _PATIENCE = 5.0
-"""Seconds for the signal to interrupt the code."""
+"""Time in seconds for the signal to interrupt the code."""
 _log = logging.getLogger("dl_core")
 
 
 class PluginTimeoutError(Exception):
-    """Code of a plugin has exceeded its deadline."""
+    """Plugin code has exceeded its deadline."""
 
 
 class PluginDeadline:
-    """Runs code of plugins with a deadline. A context manager; used by one thread.
+    """Context manager that runs plugin code with a deadline. Used by one thread.
 
-    :param seconds: deadline of one call.
+    :param seconds: deadline for one call.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -68,7 +68,7 @@ class PluginDeadline:
                 self._handler = None
 
     def _set_handler(self) -> None:
-        """Replace the usual handler of SIGINT, or none, in the main thread."""
+        """Replace Python's default handler of SIGINT, or no handler, on the main thread."""
         if threading.current_thread() is not threading.main_thread():
             return
         before = signal.getsignal(signal.SIGINT)
@@ -78,21 +78,22 @@ class PluginDeadline:
         self._unknown = self._handler is None
 
     def _interrupt(self, *_: object) -> None:
-        """Handle SIGINT; in a process that ignores it, only the deadline's own signal counts."""
+        """Handle SIGINT. In a process that ignores SIGINT, only the signal of the
+        deadline counts."""
         if self._fired or self._handler is not signal.SIG_IGN:
             self._arrived = True
             raise KeyboardInterrupt
 
     @property
     def interrupted(self) -> bool:
-        """True if a signal has interrupted the action, or a handler of the program may have."""
+        """True if a signal has interrupted the action, or if a handler of the program may have."""
         return self._arrived or self._unknown
 
     def run(self, what: str, action: Callable[[], _Result]) -> _Result:
         """Return the result of ``action``.
 
         :param what: name of the action for messages.
-        :raises PluginTimeoutError: it has exceeded the deadline.
+        :raises PluginTimeoutError: the action has exceeded the deadline.
         """
         with self._lock:
             self._started, self._what, self._fired = time.monotonic(), what, False
@@ -117,7 +118,7 @@ class PluginDeadline:
             if self._fired:
                 self._lock.notify()
         if self._fired and not arrived:
-            # The signal is pending, and must not arrive later.
+            # The signal is pending; wait for it, so that it does not arrive later.
             time.sleep(_PATIENCE)
 
     def _watch(self, thread: int | None) -> None:
@@ -138,14 +139,16 @@ class PluginDeadline:
                     self._lock.wait()
 
     def _interruptible(self) -> int | None:
-        """Return the id of the main thread if this is it and SIGINT interrupts Python there."""
+        """Return the id of the main thread if this is that thread and SIGINT interrupts Python
+        there."""
         main = threading.main_thread()
         if threading.current_thread() is not main:
             return None
         return main.ident if self._handler is not None else None
 
     def _seconds_left(self, begun: float | None) -> float:
-        """Return the seconds until the deadline of code that started then, or starts now."""
+        """Return the seconds until the deadline of code that started at ``begun``, or
+        starts now."""
         return self._seconds - (0.0 if begun is None else time.monotonic() - begun)
 
     def _report(self) -> None:

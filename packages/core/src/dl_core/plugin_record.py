@@ -30,14 +30,14 @@ class PluginRecord:
     """Value of the entry point."""
     status: Status = "loaded"
     """``partial``: loaded, but some of its hooks are unknown, or it changed the process, which was
-    undone; ``shadowed``: another wheel has the same name; ``untrusted``: other users can write to
-    its files."""
+    undone; ``shadowed``: another wheel with the same name is used; ``untrusted``: other users can
+    write to its files."""
     error: str = ""
     """Error message; empty if there is no error."""
     cure: str = ""
     """Remedy for the user."""
     milliseconds: float = 0.0
-    """Import time in milliseconds, which is part of every ``import torch``."""
+    """Import time in milliseconds, by which the plugin slows every ``import torch``."""
 
     @property
     def wheel(self) -> str:
@@ -57,7 +57,7 @@ class PluginRecord:
         return f"plugin {self.name!r} of {self.wheel}: {self.error} {self.cure}"
 
     def mark(self, status: Status, error: str, cure: str) -> None:
-        # The error may contain foreign text, or a path with it.
+        # The error may contain foreign text, or a path that does.
         self.status, self.error, self.cure = status, printable(error), cure
 
 
@@ -88,7 +88,7 @@ def describe_failure(record: PluginRecord, error: BaseException, doing: str, tex
 def describe_hang(record: PluginRecord, what: str) -> Failure:
     """Return status, message and remedy for a plugin that hangs, crashes or ends the process.
 
-    :param what: sentence without its end.
+    :param what: a sentence without the final period.
     """
     return (
         "failed",

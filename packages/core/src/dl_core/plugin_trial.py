@@ -1,7 +1,7 @@
 """Trial import of all plugins in a child process, to find those that hang or crash.
 
-The child notes the name of each plugin before it runs its code, so that the last note identifies
-the culprit. The trial is repeated without the culprit, until a child exits normally.
+Before the child runs a plugin's code, it notes the plugin's name: the last note names the plugin
+that hung or crashed. The trial is repeated without that plugin until a child exits normally.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dl_core.import_path import TrustedPath
 
 _ENDLESS = 1e6
 _WHAT = "\0"
-"""Separates the name of a plugin and what it does in a note."""
+"""Separator between the name of a plugin and a description of its behavior in a note."""
 _LONGEST = 100
 CLOSES_FILES = "it closes files of the process that it did not open, or writes to them"
 
 
 def troublemakers(disable: Sequence[str], seconds: float) -> Mapping[str, str]:
-    """Return the plugins that hang or crash, each with a sentence that describes how.
+    """Return the plugins that hang or crash, each with a sentence about what it does.
 
     :param disable: names of plugins that are ignored.
-    :param seconds: deadline of one call into a plugin.
+    :param seconds: deadline for one call into a plugin.
     """
     found: dict[str, str] = {}
     while True:
@@ -39,7 +39,7 @@ def troublemakers(disable: Sequence[str], seconds: float) -> Mapping[str, str]:
 
 
 def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
-    """Run one child; return the name of the culprit and its behavior, or None."""
+    """Run one child; return the name and behavior of a plugin that hangs or crashes, or None."""
     with TrustedPath() as trusted:
         path = list(trusted)
     build = partial(partial, load, [*disable])
@@ -50,7 +50,7 @@ def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
         name, _, what = error.note.partition(_WHAT)
         return (printable(name), _describe(error, printable(what), seconds)) if name else None
     except OSError:
-        # Plugins are imported in this process anyway, with a deadline.
+        # This process imports the plugins anyway, with a deadline.
         pass
     return None
 
@@ -58,7 +58,7 @@ def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
 def _describe(error: WorkerError, what: str, seconds: float) -> str:
     """Describe how a plugin ended the trial.
 
-    :param what: its own description, from the note.
+    :param what: the description in the plugin's note, if it has one.
     """
     if what:
         return what
@@ -74,7 +74,7 @@ def _describe(error: WorkerError, what: str, seconds: float) -> str:
 
 
 class _Observer:
-    """Observer of what the code of each plugin leaves behind in the process."""
+    """Observer of the effects that the code of each plugin has on the process."""
 
     def __init__(self) -> None:
         self._name = ""
@@ -89,7 +89,8 @@ class _Observer:
         note(name)
 
     def check(self) -> None:
-        """Check what the last plugin has done; without its files this process cannot answer."""
+        """Check what the last plugin has done. Without its files this process cannot send its
+        answer."""
         if not self._files <= _open_files():
             note(f"{self._name}{_WHAT}{CLOSES_FILES}")
             os._exit(1)
@@ -108,7 +109,7 @@ class _Observer:
 
 
 def _open_files() -> set[tuple[int, int, int]]:
-    """Return descriptors with the files behind them."""
+    """Return the open descriptors with the files that they refer to."""
     found = set()
     for text in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names only
         with contextlib.suppress(OSError):
@@ -118,11 +119,12 @@ def _open_files() -> set[tuple[int, int, int]]:
 
 
 def load(disable: Sequence[str], _: None) -> None:
-    """Run the plugin code of :func:`dl_core.startup.prepare`, and note each plugin before."""
+    """Run the plugin code of :func:`dl_core.startup.prepare`, and write a note before
+    each plugin."""
     from dl_core.manager import PluginManager
 
     observer = _Observer()
-    # The parent enforces the deadline.
+    # The parent process enforces the deadline.
     manager = PluginManager(disable, _ENDLESS, before=observer.begin, strict=True)
     manager.load()
     for record, descriptor in manager.vendors():

@@ -18,33 +18,33 @@ class Probe:
     """``dl_vendor_v1``, or ``DIOPI`` for a library in DIOPI's own convention."""
     version: str = ""
     operators: int = 0
-    """Number of contract operators that it implements."""
+    """Number of contract operators that the library implements."""
     mismatched: list[str] = field(default_factory=list)
-    """Operators with another signature, which run on the CPU."""
+    """Operators that the library has with another signature; they run on the CPU."""
     device_count: int = 0
     devices: list[TriedDevice] = field(default_factory=list)
-    """Number of devices, limited to the maximum number of visible ones."""
+    """Number of devices, at most the maximum number of visible ones."""
     extensions: list[str] = field(default_factory=list)
-    """Extensions that it implements."""
+    """Names of the extensions that the library implements."""
     kernels: TriedKernels | None = None
-    """Its kernel compiler; None: it does not compile kernels."""
+    """The library's kernel compiler; None if it does not compile kernels."""
     adapted: str = ""
-    """Summary of its adaptor file; empty if it has none."""
+    """Summary of the vendor's adaptor file; empty if it has none."""
     flaws: list[str] = field(default_factory=list)
-    """Violations of the contract, although it can be loaded: clauses of a sentence."""
+    """Violations of the contract by a library that can be loaded, as clauses of a sentence."""
     error: str = ""
-    """Reason why it could not be examined; empty if it could."""
+    """Reason why the library could not be examined; empty if it could."""
     said: str = ""
-    """The last message that it logged before its devices were counted."""
+    """The last message that the library logged before its devices were counted."""
 
 
 def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
     """Try the library, ignoring cached results, and count its devices.
 
-    :param timeout: seconds; a driver that hangs must not hang the caller.
+    :param timeout: in seconds; a driver that hangs must not make the caller hang.
     """
     if not descriptor.library.is_file():
-        return Probe(error=f"its library {descriptor.library} is not there.")
+        return Probe(error=f"its library {descriptor.library} does not exist.")
     try:
         adaptor = None if descriptor.adaptor is None else read_adaptor(descriptor.adaptor)
         trial = try_library(descriptor.library, legacy=descriptor.legacy, timeout=timeout)
@@ -69,7 +69,7 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
 
 
 def _misnamed(descriptor: VendorDescriptor, trial: Trial) -> list[str]:
-    # The name in a legacy library is its maker's, which differs from the plugin's.
+    # The name in a legacy library is that of its maker, which differs from the plugin's.
     if trial.legacy or trial.name == descriptor.name:
         return []
-    return [f"its library calls itself {trial.name!r}, its plugin {descriptor.name!r}"]
+    return [f"its library has the name {trial.name!r}, but its plugin {descriptor.name!r}"]

@@ -1,4 +1,4 @@
-"""State of the process that the code of plugins has to leave as it is."""
+"""State of the process that plugin code must not change."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from types import TracebackType
 from typing import Any
 
 _STREAMS = ("stdin", "stdout", "stderr")
-"""Attributes of :mod:`sys`; the position of each is its descriptor."""
+"""Attributes of :mod:`sys`; the index of each is its file descriptor."""
 _NUMBERS = tuple(int(x) for x in signal.Signals if x not in (signal.SIGKILL, signal.SIGSTOP))
 _handler_of = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
-"""Without the conversion to enumerations, which takes most of the time."""
+"""Skips the conversion to enumerations, which takes most of the time."""
 _MODULES = ("builtins", "json", "json.decoder", "json.encoder", "os", "subprocess")
 """Modules whose functions the ``dl`` command relies on."""
 
 
 class ProcessState:
-    """Context that undoes changes of the process: its folder, streams and signal handlers.
+    """Context manager that undoes changes of the current folder, the streams and signal handlers.
 
     :param strict: also undo replaced functions of the standard library.
-    :ivar changes: after the context, what was changed: predicates of a sentence about a plugin.
+    :ivar changes: what was changed, after the context: predicates of a sentence about a plugin.
     """
 
     def __init__(self, *, strict: bool = False) -> None:
@@ -49,7 +49,7 @@ class ProcessState:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # First, because the code below calls these functions.
+        # Restore these first, because the code below calls them.
         self._restore_functions()
         self._restore_streams()
         if self._folder is not None and _current_folder() != self._folder:
@@ -97,7 +97,7 @@ def _current_folder() -> str | None:
 
 
 def _settings_of(stream: Any) -> Mapping[str, Any]:
-    """Return the arguments of :func:`open` for a stream like this one."""
+    """Return the arguments with which :func:`open` creates a stream like this one."""
     names = ("mode", "encoding", "errors")
     found = {name: getattr(stream, name, None) for name in names}
     readable = found["mode"] if found["mode"] in ("r", "w") else "w"
@@ -105,7 +105,7 @@ def _settings_of(stream: Any) -> Mapping[str, Any]:
 
 
 def _signal_handlers() -> dict[int, Any]:
-    """Return the handlers that Python code has set or can set; none except in the main thread."""
+    """Return the handlers that Python code has set or can set; empty except on the main thread."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     found = ((number, _handler_of(number)) for number in _NUMBERS)
@@ -129,7 +129,7 @@ def _is_open(descriptor: int) -> bool:
 
 
 def _reopen(descriptor: int, copy: int) -> None:
-    """Restore a standard stream, so that no other file gets its number."""
+    """Restore a standard stream, so that no other file gets its descriptor."""
     try:
         os.dup2(copy, descriptor)
     except OSError:

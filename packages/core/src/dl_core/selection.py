@@ -21,7 +21,7 @@ class Candidate(NamedTuple):
     priority: int
     accelerator: bool
     present: bool | None = None
-    """Result of its presence check; None if only the library can tell."""
+    """Result of its presence check; None if only loading the library can tell."""
 
 
 class Plan(NamedTuple):
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
     reasons: tuple[str, ...]
     problems: tuple[str, ...] = ()
     torch_first: bool = False
-    """True if torch has a device of its own, which takes precedence over vendors."""
+    """True if torch itself has a GPU here, which takes precedence over vendors."""
 
 
 class Choice(NamedTuple):
@@ -54,7 +54,7 @@ def plan(
     """Decide which vendors to load.
 
     :param requested: the names in ``DL_VENDORS``, None if it is not set.
-    :param torch_gpu: why torch itself has a GPU here, None if it has none.
+    :param torch_gpu: why torch itself has a GPU here; None if it has none.
     """
     if requested is not None:
         return _plan_requested(candidates, requested)
@@ -65,8 +65,8 @@ def plan(
             (),
             True,
             (
-                f"The dl device is off because {torch_gpu}: torch's own device comes first. "
-                f"DL_VENDORS turns it on; installed: {_join(_sorted_names(candidates))}.",
+                f"The dl device is off because {torch_gpu}: torch's own device has precedence. "
+                f"DL_VENDORS enables it; installed vendors: {_join(_sorted_names(candidates))}.",
             ),
             torch_first=True,
         )
@@ -117,8 +117,8 @@ def _plan_default(candidates: Sequence[Candidate]) -> Plan:
 def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
     """Decide which devices are visible.
 
-    :param counts: number of devices of each loaded vendor; a vendor is missing if it failed, or if
-        an earlier one had a device.
+    :param counts: number of devices of each loaded vendor; a vendor is missing if it failed to
+        load, or if an earlier vendor had a device.
     """
     chosen: dict[str, int] = {}
     reasons: list[str] = []
@@ -126,7 +126,7 @@ def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
     for name in plan.order:
         count = counts.get(name)
         if plan.first_only and chosen:
-            reasons.append(f"{name} stays out because {next(iter(chosen))} comes before it.")
+            reasons.append(f"{name} stays out because {next(iter(chosen))} has precedence.")
         elif count is None:
             reasons.append(f"{name} could not be loaded.")
         elif count == 0:
@@ -151,7 +151,7 @@ def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
 
 
 def _shares(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the number of visible devices of each vendor. Vendors with fewer devices are served
+    """Return the number of visible devices of each vendor. Vendors with fewer devices get theirs
     first."""
     shares: dict[str, int] = {}
     left = MOST_DEVICES

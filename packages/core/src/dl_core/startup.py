@@ -1,4 +1,4 @@
-"""Start of the device, up to the point where torch is needed."""
+"""Start of the device, up to the point at which torch is needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Preparation(NamedTuple):
     manager: PluginManager
     vendors: Mapping[str, VendorDescriptor]
     records: Mapping[str, PluginRecord]
-    """Plugin of each vendor."""
+    """The plugin of each vendor."""
     candidates: Sequence[selection.Candidate]
     plan: selection.Plan
     problems: Sequence[str]
@@ -29,21 +29,21 @@ class Preparation(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Result of a start."""
+    """Result of starting the device."""
 
     active: bool
     """True if the ``dl`` device is registered."""
     reasons: Sequence[str]
     problems: Sequence[str]
     absence: str = ""
-    """Message for programs that request the device, if vendors are installed and none has a device.
+    """Message for programs that request the device, if vendors are installed but none has a device.
     torch's own error lists device types without ``dl``."""
 
 
 def prepare(
     environ: Mapping[str, str], torch: installed.TorchBuild | None, *, tries: bool = False
 ) -> Preparation:
-    """Read the settings, import the plugins, collect vendors and plan. Loads no library.
+    """Read the settings, import the plugins, collect the vendors and plan. Loads no library.
 
     :param tries: try all plugins in a child process first, and ignore those that hang or crash.
     """
@@ -74,7 +74,8 @@ def prepare(
 
 
 def start(environ: Mapping[str, str]) -> Outcome:
-    """Register the device if a planned vendor has one. torch is imported, or about to be."""
+    """Register the device if a planned vendor has one. torch has been or is about to be
+    imported."""
     torch = installed.torch_build()
     ready = prepare(environ, torch)
     if not ready.plan.order:
@@ -96,7 +97,8 @@ def start(environ: Mapping[str, str]) -> Outcome:
 
 
 def _absence(ready: Preparation, reasons: Sequence[str]) -> str:
-    """Return a warning that the device is missing, and why; empty if that is expected or known."""
+    """Return a warning that the device is missing, and why; empty if that is expected or already
+    known."""
     surprising = ready.candidates and ready.config.vendors is None and not ready.plan.torch_first
     if not surprising or ready.problems:
         return ""
@@ -108,7 +110,7 @@ def _absence(ready: Preparation, reasons: Sequence[str]) -> str:
 
 
 def compiled_part_obstacle(torch: installed.TorchBuild | None) -> str | None:
-    """Return why ``dl_core._C`` cannot be used with this torch, None if it can."""
+    """Return why ``dl_core._C`` cannot be used with this torch; None if it can."""
     if not installed.has_compiled_part():
         return (
             "dl-core runs from a source tree without its compiled part, so the dl device stays "

@@ -9,12 +9,12 @@ from diopi_proto.text import printable, write_output
 
 
 def _cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the cells with escaped foreign text."""
+    """Return the cells as printable text; special characters of foreign text are escaped."""
     return [[printable(cell) for cell in row] for row in rows]
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return plain columns, two spaces apart."""
+    """Return a table of plain columns, two spaces apart."""
     rows = _cells(rows)
     widths = [max(len(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
     lines = [
@@ -25,7 +25,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def show(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table. Files and pipes always get a plain one, so that scripts can read it."""
+    """Print a table. Files and pipes always get plain columns, so that scripts can read them."""
     if sys.stdout.isatty():
         try:
             from rich.console import Console

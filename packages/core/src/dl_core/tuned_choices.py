@@ -1,7 +1,7 @@
-"""Measured choices, read from the files of several layers.
+"""Measured choices, read from files of several layers and merged.
 
-Does not import torch. :func:`.hookspecs.dl_tuned_databases` names the files: SQLite databases with
-a table ``choices``, written by dl-autotune.
+Does not import torch. :func:`.hookspecs.dl_tuned_databases` returns the files: SQLite databases
+with a table ``choices``, which dl-autotune writes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dl_core.foreign_database import (
 from dl_core.manager import PluginManager
 
 FIRST = ("user", "site")
-"""Layers with precedence over all others, in this order."""
+"""Layers that have precedence over all others, in this order."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS choices (
   identity TEXT NOT NULL, key TEXT NOT NULL, choice TEXT NOT NULL, operator TEXT NOT NULL,
@@ -57,8 +57,8 @@ class Layers:
 
     :ivar choices: by key; the first layer that has a key decides.
     :ivar origins: number of choices from each layer.
-    :ivar ignored: number of entries of another release or device.
-    :ivar unreadable: ignored files, each with the reason.
+    :ivar ignored: number of entries for another release or device.
+    :ivar unreadable: files that were ignored, each with the reason.
     """
 
     choices: dict[str, str] = field(default_factory=dict)
@@ -90,7 +90,7 @@ def find_layers(manager: PluginManager) -> list[tuple[str, Path]]:
 
 
 def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
-    """Merge the choices of several files for an identity. Each unusable file is one warning.
+    """Merge the choices of several files for an identity. Each unusable file causes one warning.
 
     :param layers: names and paths, in order of precedence.
     """

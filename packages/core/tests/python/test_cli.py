@@ -170,7 +170,7 @@ def test_doctor_tells_what_a_vendor_is_and_why_it_fails(wheels: Wheels) -> None:
 def test_doctor_tells_a_missing_library(wheels: Wheels) -> None:
     wheels.add_vendor("dl-vendor-x", name="x", library="Path('/nonexistent/libx.so')")
     done = dl(wheels, "doctor")
-    assert done.returncode == 1 and "/nonexistent/libx.so is not there" in done.stdout
+    assert done.returncode == 1 and "/nonexistent/libx.so does not exist" in done.stdout
 
 
 def test_doctor_tells_a_bad_setting(wheels: Wheels) -> None:

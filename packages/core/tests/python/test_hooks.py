@@ -84,7 +84,7 @@ def test_one_that_fails_is_one_problem_and_the_others_go_on(on_path: Wheels, hoo
         ("return 3", "not a sequence of Contribution"),
         ("return [('name', 'help', None)]", "which is not a Contribution"),
         (one("Big Name"), "the name 'Big Name'"),
-        ("return [Contribution('x', 'A stub.', 3)]", "a load that cannot be called"),
+        ("return [Contribution('x', 'A stub.', 3)]", "a `load` that is not callable"),
         ("return [Contribution('x', 'A stub.', int)] * 2", "the name 'x' twice"),
     ],
 )

@@ -84,4 +84,4 @@ def test_a_library_without_entry_is_told(tmp_path: Path) -> None:
 
 def test_a_missing_library_is_told() -> None:
     probe = probe_vendor(VendorDescriptor("x", Path("/nonexistent/libx.so"), "1"), 60)
-    assert "/nonexistent/libx.so is not there" in probe.error
+    assert "/nonexistent/libx.so does not exist" in probe.error

@@ -1,6 +1,6 @@
 """The torch-dependent part of ``dl_core``. Importing it imports torch first.
 
-The order matters: torch's autoload may start the device during the import below, and then finds
+The order matters: during the import below, torch's autoload may start the device, which then finds
 every other module of this package complete.
 """
 

@@ -1,4 +1,4 @@
-"""Device arguments. torch looks up ``torch.dl._utils._get_device_index`` when it loads files."""
+"""Device arguments. torch calls ``torch.dl._utils._get_device_index`` when it loads files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def device_count() -> int:
 
 def current_device() -> int:
     """Return the index of the current device of this thread."""
-    # Dynamo evaluates torch's function when it traces, and compiles again for another device.
+    # Dynamo evaluates torch's function while tracing, and recompiles for another device.
     return torch.accelerator.current_device_index()
 
 
@@ -40,7 +40,7 @@ def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: boo
 
     :param optional: None, and ``"dl"`` without an index, stand for the current device.
     :param allow_cpu: a CPU device returns -1.
-    :raises ValueError: it is another kind of device, or the index is missing and not optional.
+    :raises ValueError: it is a device of another type, or its index is missing and not optional.
     """
     if isinstance(device, int):
         return device

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from diopi_proto.adaptor.native import Adaptor
 
 _adaptors: dict[str, Adaptor] = {}
-"""By vendor; they live until the process exits, as vendors do."""
+"""Adaptors by vendor; they live until the process exits, as vendors do."""
 
 
 def adaptor_address(vendor: str, file: Path | None) -> int:
@@ -19,7 +19,7 @@ def adaptor_address(vendor: str, file: Path | None) -> int:
     """
     if file is None:
         return 0
-    # cffi and numpy, which no other code needs here.
+    # cffi and numpy, which only this code needs.
     from diopi_proto.adaptor import read_adaptor
     from diopi_proto.adaptor.native import Adaptor
 

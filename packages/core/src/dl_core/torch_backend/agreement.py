@@ -1,9 +1,9 @@
-"""Agreement of the ranks of a job on measured choices, whatever database each rank reads.
+"""Agreement of a job's ranks on measured choices, even if each rank reads another database.
 
 The ranks exchange two messages over the group's store: the tables they have, and whether they have
-installed the agreed ones. The answer to each is written once: by rank 0 after all ranks have sent
-theirs, or by a rank after a timeout, in which case no rank uses any choices. So ranks never
-disagree, and none waits forever for a rank that does not take part.
+installed the agreed ones. After each exchange, one answer is written, and only once: by rank 0 when
+all ranks have sent their messages, or by any rank after a timeout, in which case no rank uses any
+choices. So ranks never disagree, and none waits forever for a rank that does not take part.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dl_core.tuned_choices import Layers
 
 _log = logging.getLogger("dl_core.tuning")
 Said = dict[str, Any]
-"""A message of a rank, or the answer to all. The key ``obstacle`` is the reason why no rank uses
-choices."""
+"""A message of a rank, or the answer to all ranks. The key ``obstacle`` has the reason why no rank
+uses choices."""
 
 
 class Store(Protocol):
-    """The functions of ``torch.distributed.Store`` that are used."""
+    """The part of ``torch.distributed.Store`` that this module uses."""
 
     def set(self, key: str, value: str, /) -> None: ...
     def get(self, key: str, /) -> bytes: ...
@@ -37,7 +37,7 @@ class Store(Protocol):
 
 
 class Tables(Protocol):
-    """Source and target of a rank's choices: :mod:`.tuning`."""
+    """Source and destination of a rank's choices: the module :mod:`.tuning`."""
 
     def wanted(self) -> bool: ...
     def own_tables(self) -> Mapping[str, Layers]: ...
@@ -46,10 +46,10 @@ class Tables(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """A rank's position in the group.
+    """The rank and its group.
 
-    :ivar timeout: how long rank 0 waits for the others; they wait twice as long for it, because it
-        may have arrived last.
+    :ivar timeout: how long rank 0 waits for the other ranks. They wait twice as long for rank 0,
+        because it may have arrived last.
     """
 
     store: Store
@@ -62,8 +62,8 @@ class Place:
 class Agreement:
     """Result of the agreement.
 
-    :ivar ranks: the rank whose choices are used, by the identity of the device; for all devices of
-        the job.
+    :ivar ranks: for the identity of each device of the job, the rank whose choices are used.
+
     :ivar entries: number of choices that this rank uses.
     :ivar digest: digest of the choices; ranks with equal devices have the same one.
     :ivar obstacle: why no rank uses any choices; empty if they agreed.
@@ -76,7 +76,7 @@ class Agreement:
 
 
 class _ObstacleError(Exception):
-    """No rank uses choices; the message says why."""
+    """No rank can use choices; the message says why."""
 
 
 def agree(place: Place, key: str, tables: Tables) -> Agreement:
@@ -112,8 +112,8 @@ def _answer(
 ) -> Said:
     """Return the answer to all ranks after each has sent its message.
 
-    :param say: returns the message of this rank; an exception is an obstacle.
-    :param judge: computes the answer from the messages of all ranks.
+    :param say: function that returns the message of this rank; an exception becomes an obstacle.
+    :param judge: function that computes the answer from the messages of all ranks.
     :raises _ObstacleError: a rank has an obstacle, or is missing.
     """
     try:
@@ -123,7 +123,7 @@ def _answer(
     store = place.store
     store.set(f"{key}/{place.rank}", json.dumps(said))
     answer = _collect(place, key, judge) if place.rank == 0 else _wait_for_answer(place, key)
-    # The first writer decides.
+    # The first writer determines the answer.
     written = store.compare_set(f"{key}/answer", "", json.dumps(answer))
     decided: Said = json.loads(written)
     if decided.get("obstacle"):
@@ -155,7 +155,7 @@ def _wait_for_answer(place: Place, key: str) -> Said:
 
 
 def _own_choices(tables: Tables) -> Said:
-    """Return the choices that this rank would use alone."""
+    """Return the choices that this rank would use if it were alone."""
     if not tables.wanted():
         return {"off": True}
     own = tables.own_tables()
@@ -189,14 +189,14 @@ def _take(tables: Tables, agreed: Mapping[str, Layers]) -> Said:
 
 
 def _check(said: Sequence[Said]) -> Said:
-    """Return the ranks of each device, if all ranks with equal devices have the same choices."""
+    """Return the ranks of each device if all ranks with equal devices have the same choices."""
     holders: dict[str, list[int]] = {}
     for rank, each in enumerate(said):
         for identity, digest in each["digests"].items():
             first, *_ = holders.setdefault(identity, []) or [rank]
             if said[first]["digests"][identity] != digest:
                 return {
-                    "obstacle": f"{_format_ranks([first, rank])} have different ones: {identity}"
+                    "obstacle": f"{_format_ranks([first, rank])} have different ones for {identity}"
                 }
             holders[identity].append(rank)
     return {"holders": holders}

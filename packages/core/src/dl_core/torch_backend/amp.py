@@ -1,4 +1,4 @@
-"""Mixed precision with the names of ``torch.cuda.amp``, for dl: ``torch.amp`` with ``"dl"``."""
+"""Mixed precision for dl: the names of ``torch.cuda.amp``, as ``torch.amp`` with ``"dl"``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 class autocast(torch.amp.autocast_mode.autocast):  # noqa: N801 - as in torch.amp
     """``torch.autocast("dl")``.
 
-    :param dtype: None stands for bfloat16, or the dtype of ``torch.set_autocast_dtype("dl", ...)``.
+    :param dtype: None means bfloat16, or the dtype of ``torch.set_autocast_dtype("dl", ...)``.
     """
 
     def __init__(

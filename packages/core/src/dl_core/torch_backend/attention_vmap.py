@@ -1,6 +1,6 @@
 """Batching rules of fused attention for ``torch.vmap``: the mapped dimension joins the batch.
 
-torch has none for the operator that out-of-tree devices implement.
+torch has no such rules for the operator that out-of-tree devices implement.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def _forward(
 ) -> Any:
     """Call the operator on the joined batch.
 
-    :param info: has the size of the mapped dimension; ``in_dims`` has its positions, by the rules
-        of :func:`torch.library.register_vmap`.
+    :param info: has the size of the mapped dimension; ``in_dims`` has its positions, as defined by
+        :func:`torch.library.register_vmap`.
     """
     mapped = _Mapped(info.batch_size, query, in_dims[0])
     given = [mapped.join(x, dim) for x, dim in zip((query, key, value), in_dims, strict=False)]

@@ -1,4 +1,5 @@
-"""Constant memory: a program promises not to change it, so that vendors cache derived data."""
+"""Constant memory: the program promises not to change it, so that vendors can cache
+derived data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Functions for ``torch.nn.DataParallel``, which torch's C++ part has in CUDA builds only.
+"""Functions for ``torch.nn.DataParallel`` that torch's C++ part has only in CUDA builds.
 
-:mod:`.supplied` installs them in builds of torch without them. Copies between devices are ordered
-    by their streams, like all others.
+:mod:`.supplied` installs them in other builds of torch. Copies between devices are ordered by
+    their streams, as usual.
 """
 
 from __future__ import annotations

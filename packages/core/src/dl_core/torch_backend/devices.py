@@ -1,4 +1,4 @@
-"""Devices: their number, the current one, and their properties."""
+"""Devices: their number, the current device, and their properties."""
 
 from __future__ import annotations
 
@@ -56,15 +56,14 @@ class device:  # noqa: N801 - as in torch.cuda
 
 
 class device_of(device):  # noqa: N801 - as in torch.cuda
-    """Context manager that makes the device of a tensor or storage current, if it is a dl
-    device."""
+    """Context manager that makes the device of a tensor or storage current if it is a dl device."""
 
     def __init__(self, obj: torch.Tensor | torch.UntypedStorage) -> None:
         super().__init__(obj.device.index if obj.device.type == DEVICE else None)
 
 
 def synchronize(device: DeviceLike = None) -> None:
-    """Wait for all work on all streams of ``device`` (default: the current one)."""
+    """Wait for the work on all streams of ``device`` (default: the current one)."""
     torch.accelerator.synchronize(existing_index("synchronize", device))
 
 
@@ -74,7 +73,7 @@ class DeviceProperties:
 
     name: str
     vendor: str
-    """Name as in ``DL_VENDORS``."""
+    """Name of the vendor, as in ``DL_VENDORS``."""
     vendor_device: int
     """The vendor's own index of the device."""
     total_memory: int
@@ -127,8 +126,8 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Return True if the current device supports bfloat16.
 
-    :param including_emulation: if False, a device that supports bfloat16 only through the CPU
-        fallback returns False. If True, the result is always True.
+    :param including_emulation: if False, return False for a device that supports bfloat16 only
+        through the CPU fallback. If True, the result is always True.
     """
     if including_emulation:
         return True
@@ -139,16 +138,16 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 def get_amp_supported_dtype() -> list[torch.dtype]:
     """Return the dtypes that autocast may use on the current device.
 
-    Both are always allowed, because an operator that the vendor does not support in a dtype runs on
-    the CPU.
+    float16 and bfloat16 are always allowed: if the vendor does not support an operator in a dtype,
+    it runs on the CPU.
     """
     return [torch.bfloat16, torch.float16]
 
 
 @traced_as_constant
 def is_initialized() -> bool:
-    """Return True if this process can use the devices. False in a forked child of one that used
-    them."""
+    """Return True if this process can use the devices. False in a forked child of a process that
+    used them."""
     return not _C.is_in_bad_fork()
 
 

@@ -1,7 +1,7 @@
 """``dicl``: the backend of :mod:`torch.distributed` for dl tensors.
 
-torch has imported ``torch.distributed`` before it starts backends, so that registering a name is
-cheap; the compiled part is added when the first group is created.
+torch imports ``torch.distributed`` before it starts backends, so registering a name here is cheap.
+The compiled part is added when the first group is created.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BACKEND = "dicl"
 _PATIENCE = datetime.timedelta(seconds=60)
 _settings = {"communicators": True}
 _agreements = itertools.count()
-"""Numbers the agreements: a store may contain messages of an earlier one."""
+"""Numbers the agreements, because a store may still contain messages of an earlier one."""
 
 
 def register(over: str) -> None:
@@ -33,7 +33,8 @@ def register(over: str) -> None:
     _settings["communicators"] = over == "auto"
     if not dist.is_available() or BACKEND in dist.Backend.backend_list:
         return
-    # CPU tensors use the gloo group that carries the others: `init_process_group("dicl")` has both.
+    # CPU tensors use the gloo group that also carries dl's: `init_process_group("dicl")` covers
+    # both.
     dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=[DEVICE, "cpu"])
 
 

@@ -1,7 +1,7 @@
 """Interface between graph compilers and tools that check compiled graphs.
 
-A compiler passes each compiled graph to :func:`observe`; without a tool it returns the graph
-itself.
+A compiler passes each compiled graph to :func:`observe`, which returns the graph itself if no
+tool observes graphs.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ GraphCall = Callable[[list[Any]], Any]
 Compile = Callable[[GraphModule], GraphCall]
 Observer = Callable[[GraphModule, str, GraphCall, Compile], GraphCall]
 """Called with the graph, its kind (``forward``, ``backward``, ``inference``), its compiled form,
-and a function that compiles a part of the graph without checks; returns the function that the
+and a function that compiles a part of the graph without checks. Returns the function that the
 program calls."""
 
 _observers: list[Observer] = []
 
 
 def add_observer(observer: Observer) -> None:
-    """Pass graphs that are compiled from now on to an observer."""
+    """Pass all graphs that are compiled from now on to an observer."""
     _observers.append(observer)
 
 

@@ -1,7 +1,7 @@
-"""Placeholders for Inductor's code generators, which raise an error: dl has none.
+"""Placeholders for Inductor's code generators. dl has none, so they raise an error.
 
-Inductor looks up these names at its first use, as for any device of a plugin; it is not imported
-before. Without them, ``torch.compile`` fails with ``KeyError: 'dl'``.
+Inductor looks up these names at its first use, as for any out-of-tree device, and this module is
+imported only then. Without the names, ``torch.compile`` fails with ``KeyError: 'dl'``.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ TENSORS = tuple(f"{name}Tensor" for name in _DTYPES if not name.startswith("Comp
 
 @cache
 def legacy_class(name: str) -> type | None:
-    """Return the class ``torch.dl.<name>``, None if it does not exist."""
+    """Return the class ``torch.dl.<name>``; None if it does not exist."""
     if name in STORAGES:
         dtype = _DTYPES[name.removesuffix("Storage")]
         members = {"__module__": _MODULE, "dtype": dtype, "_dtype": dtype}
@@ -43,7 +43,7 @@ def legacy_class(name: str) -> type | None:
         )
     if name in TENSORS:
         dtype = _DTYPES[name.removesuffix("Tensor")]
-        # `Tensor.type(cls)` uses the name only, and needs the module in it.
+        # `Tensor.type(cls)` uses only the name, which must contain the module.
         return _TensorType(f"{_MODULE}.{name}", (), {"__module__": _MODULE, "dtype": dtype})
     return None
 

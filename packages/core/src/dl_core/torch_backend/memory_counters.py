@@ -31,7 +31,7 @@ def memory_stats(device: DeviceLike = None) -> dict[str, Any]:
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Return the bytes in tensors."""
+    """Return the number of bytes in tensors."""
     return torch.accelerator.memory_allocated(existing_index("memory_allocated", device))
 
 
@@ -41,7 +41,7 @@ def max_memory_allocated(device: DeviceLike = None) -> int:
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """Return the bytes allocated from the vendor, in tensors or cached."""
+    """Return the number of bytes allocated from the vendor, whether in tensors or cached."""
     return torch.accelerator.memory_reserved(existing_index("memory_reserved", device))
 
 

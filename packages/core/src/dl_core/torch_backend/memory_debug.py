@@ -31,8 +31,8 @@ def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: Any = 
 def caching_allocator_delete(mem_ptr: int) -> None:
     """Free memory of :func:`caching_allocator_alloc`.
 
-    :raises ValueError: it is not allocated; with ``DL_MEM_CHECK=1`` the message says where it was
-        freed before.
+    :raises ValueError: the address is not allocated; with ``DL_MEM_CHECK=1`` the message says where
+        it was freed before.
     """
     _C.free_raw(mem_ptr)
 
@@ -72,5 +72,5 @@ def start_check(level: int, stacks: bool) -> None:
     """Enable the memory checker, before the first allocation. Level 2: check after every
     operator."""
     _C.start_memory_check(stacks, level > 1)
-    # Stacks can be symbolized while the interpreter exists; leaks are reported at process exit.
+    # Symbolize stacks while the interpreter exists; leaks are reported later, at process exit.
     atexit.register(_C.prepare_leak_report)

@@ -17,7 +17,7 @@ _ENABLED = ("state", "all")
 _CONTEXTS = ("state", "alloc", "all")
 _STACKS = ("python", "all")
 _NEVER = "snapshot"
-"""An action of torch.cuda that the allocator of dl does not have."""
+"""An action of torch.cuda that dl's allocator does not have."""
 
 
 def memory_snapshot() -> list[dict[str, Any]]:
@@ -64,8 +64,8 @@ def _dump_snapshot(
 def _record_memory_history(enabled: str | bool | None = "all", *args: Any, **kwargs: Any) -> None:
     """Record the events of the allocator with the stacks of the program, or stop recording.
 
-    Parameters are those of ``torch.cuda.memory._record_memory_history``, including its older form
-    with a boolean as first argument. Recorded events stay in :func:`_snapshot` until recording
+    The parameters are those of ``torch.cuda.memory._record_memory_history``, including its older
+    form with a boolean as first argument. Recorded events stay in :func:`_snapshot` until recording
     starts again; a second call during a recording changes the options and keeps the events.
 
     :param enabled: ``"all"``: every event; ``"state"``: stacks of live blocks and no history; None:
@@ -139,7 +139,7 @@ def _of_names(
     _C.record_memory_history(entries, stacks, context, skipped, clear_history)
 
 
-# Tools and readers see the options, as in torch.
+# Tools read the recorded options, as in torch.
 _record_memory_history.__signature__ = inspect.signature(_of_names)  # type: ignore[attr-defined]
 
 

@@ -1,4 +1,4 @@
-"""Other names of ``torch.cuda`` for memory, including deprecated ones."""
+"""Additional names of ``torch.cuda`` for memory functions, including deprecated ones."""
 
 from __future__ import annotations
 

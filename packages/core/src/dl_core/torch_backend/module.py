@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-# Names that torch uses and that are private here.
+# Names that torch uses, but that are private here.
 from dl_core.torch_backend import _utils as _utils
 from dl_core.torch_backend import amp, memory, random, streams
 from dl_core.torch_backend._utils import current_device, device_count
@@ -252,8 +252,8 @@ def __dir__() -> list[str]:
 for _part in (amp, memory, random, streams):
     sys.modules[f"torch.dl.{_part.__name__.rpartition('.')[2]}"] = _part
 
-# Dynamo refers to what `torch.get_device_module` returns as torch's attribute of this name.
+# Dynamo looks for the result of `torch.get_device_module` as an attribute of torch with this name.
 __name__ = "torch.dl"
 
-# Activation checkpointing saves and restores generators only of devices with this function.
+# Activation checkpointing saves and restores generators only for devices that have this function.
 _initialized = True

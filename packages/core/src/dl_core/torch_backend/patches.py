@@ -26,7 +26,7 @@ def apply() -> None:
 
 
 def apply_distributed() -> None:
-    """Install the patches of ``torch.distributed``, when a dicl group is created."""
+    """Install the patches of ``torch.distributed``; called when a dicl group is created."""
     from torch.distributed import ProcessGroup
     from torch.nn.parallel import DistributedDataParallel
 
@@ -96,7 +96,8 @@ def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:
 def _register_backend(original: Callable[..., None]) -> Callable[..., None]:
     """Make the accelerator's backend the default if none is named; torch uses gloo.
 
-    ``DistributedDataParallel`` asks the default backend for its name, and would not find it.
+    ``DistributedDataParallel`` asks the default backend for its name; torch's default, gloo, would
+    not match.
     """
 
     def register_backend(self: Any, device: Any, kind: Any, backend: Any = None) -> None:
@@ -108,8 +109,8 @@ def _register_backend(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _has_hooks(original: Callable[..., bool]) -> Callable[..., bool]:
-    """Report no hooks: torch looks them up in a default backend, which out-of-tree backends cannot
-    be.
+    """Report no hooks. torch looks them up in a default backend, which an out-of-tree backend
+    cannot be.
 
     Otherwise each group would issue a warning when it is destroyed.
     """

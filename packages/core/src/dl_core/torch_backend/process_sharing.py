@@ -1,7 +1,7 @@
 """Sharing of dl tensors between processes, through queues and pipes of ``torch.multiprocessing``.
 
 The storage is not copied: sender and receiver share memory. Pickling synchronizes the device, so
-that the receiver sees earlier writes; later writes need synchronization by the program.
+that the receiver sees earlier writes. For later writes, the program must synchronize.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def register() -> None:
-    """Register the pickling of dl storages, and so of tensors and modules."""
+    """Register the pickling of dl storages, on which that of tensors and modules is based."""
     ForkingPickler.register(torch.UntypedStorage, _reduce_storage)
 
 
@@ -40,7 +40,7 @@ def _empty(index: int) -> torch.UntypedStorage:
 
 
 def _rebuild_storage(message: bytes) -> torch.UntypedStorage:
-    """Return the received storage; one object for all tensors of a storage."""
+    """Return the received storage; all tensors of a storage get the same object."""
     known = reductions.storage_from_cache(torch.UntypedStorage, message)
     if known is not None:
         _C.note_borrowed_again(message)

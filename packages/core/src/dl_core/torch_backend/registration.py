@@ -1,4 +1,5 @@
-"""Registration of ``dl`` with torch: compiled part, vendors, name, module, methods, patches."""
+"""Registration of ``dl`` with torch: compiled part, vendors, device name, module,
+methods, patches."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _UNNAMED = "privateuseone"
 _AUTOGRAD_GRACE = 0.01
-"""Seconds; a thread that waits for the GIL needs microseconds."""
+"""Timeout in seconds; a thread that waits for the GIL needs microseconds."""
 
 
 class Registration(NamedTuple):
@@ -120,16 +121,16 @@ def _format_untried(record: PluginRecord, name: str, reason: str) -> str:
 
 
 def _let_autograd_finish() -> None:
-    """Give autograd's device threads a moment before the interpreter exits.
+    """Wait briefly for autograd's device threads before the interpreter exits.
 
-    Such a thread releases Python objects after ``backward()`` has returned. If the process exits
-    immediately, the interpreter is already finalized, and torch aborts.
+    Such a thread releases Python objects after ``backward()`` has returned. If the process exited
+    at once, the interpreter would already be finalized by then, and torch would abort.
     """
     time.sleep(_AUTOGRAD_GRACE)
 
 
 def _attach(config: Config) -> list[str]:
-    """Attach the device to torch; return the settings that cannot be applied."""
+    """Attach the device to torch; return the settings that could not be applied."""
     from dl_core.torch_backend import (
         attention_vmap,
         distributed,
@@ -144,7 +145,7 @@ def _attach(config: Config) -> list[str]:
     backend_registration.rename_privateuse1_backend(DEVICE)
     torch._register_device_module(DEVICE, module)
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
-    # torch's own default is float16, which is slow on the CPU reference.
+    # torch's own default, float16, is slow on the CPU reference.
     torch.set_autocast_dtype(DEVICE, torch.bfloat16)
     patches.apply()
     process_sharing.register()

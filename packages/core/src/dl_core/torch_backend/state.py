@@ -1,4 +1,4 @@
-"""Functions of ``torch.cuda`` with the same result for every vendor."""
+"""Functions of ``torch.cuda`` that have the same result for every vendor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def get_arch_list() -> list[str]:
 
 
 def get_gencode_flags() -> str:
-    """Return the compiler flags of this torch build for the device: none."""
+    """Return the compiler flags of this torch build for the device, which are empty."""
     return ""
 
 
@@ -61,7 +61,7 @@ def get_sync_debug_mode() -> int:
 def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Accept 0 or ``"default"``, which change nothing.
 
-    :raises NotImplementedError: the mode would report synchronizing operators, which dl cannot.
+    :raises NotImplementedError: the mode would report synchronizing operators, which dl cannot do.
     :raises ValueError: the mode does not exist.
     """
     modes = ("default", "warn", "error")

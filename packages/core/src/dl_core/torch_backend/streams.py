@@ -1,8 +1,8 @@
 """Streams and events: torch's own objects, created for this device type.
 
-``Event`` creates plain :class:`torch.Event` objects, because some torch functions reject subclasses
-(such as ``Event.elapsed_time``). ``isinstance`` is True for all streams and events of dl, including
-those that torch creates.
+``Event`` creates plain :class:`torch.Event` objects, because some torch functions, such as
+``Event.elapsed_time``, reject subclasses. ``isinstance`` is True for all streams and events of dl,
+including those that torch creates.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Stream(torch.Stream, metaclass=_StreamType):
     """A queue of work on one device.
 
     :param device: the device (default: the current one).
-    :param priority: a lower number is a higher priority.
+    :param priority: a lower number means a higher priority.
     :param ids: instead of a device: ``stream_id``, ``device_index`` and ``device_type`` of an
         existing stream.
     """
@@ -117,7 +117,8 @@ class StreamContext:
         trace: TracebackType | None,
     ) -> None:
         if self.stream is not None:
-            # The stream first: setting one makes its device current, and the guard undoes that.
+            # Restore the stream first: setting a stream makes its device current, which the guard
+            # undoes.
             replaced, guard = self._replaced.pop()
             set_stream(replaced)
             guard.__exit__(kind, error, trace)

@@ -1,4 +1,4 @@
-"""Functions of torch's C++ part that only CUDA builds have, for builds without them."""
+"""Functions of torch's C++ part that exist only in CUDA builds, for all other builds."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def supply() -> None:
 
 
 def _call(name: str, *args: Any, **kwargs: Any) -> Any:
-    from dl_core.torch_backend import data_parallel  # rarely used, and imported at every start
+    from dl_core.torch_backend import data_parallel  # rarely used
 
     return getattr(data_parallel, name)(*args, **kwargs)

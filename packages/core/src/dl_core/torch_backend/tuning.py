@@ -1,9 +1,9 @@
 """Measured choices between a vendor's implementations at dispatch.
 
-The vendor performs the look-up (``dl/choices.h``). This module ensures that the table is installed
-before the first choice: ``import torch`` only checks for files of choices, the first use of a
-device asks the vendor for a callback at the first choice, and the callback reads the files. Ranks
-of a job read them when they agree on a table (:mod:`.agreement`), and not afterwards.
+The vendor looks up choices (``dl/choices.h``). This module installs the table before the first
+choice: ``import torch`` only checks for files of choices; the first use of a device asks the vendor
+for a callback at the first choice; the callback reads the files. Ranks of a job read the files when
+they agree on a table (:mod:`.agreement`), and not afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _layers: list[tuple[str, Path]] = []
 _wanted = True
 _requested = False
 _extensions: dict[str, Choices | None] = {}
-"""By vendor; they own callbacks of vendors, and live until the process exits."""
+"""Choices extensions by vendor. They own the callbacks of vendors, and live until the process
+exits."""
 _merged: dict[str, Layers] = {}
 
 
@@ -116,7 +117,8 @@ def wanted() -> bool:
 
 
 def own_tables() -> dict[str, Layers]:
-    """Return the contents of this process's files, by the identity of each vendor with choices."""
+    """Return the contents of this process's files, by the identity of each vendor that
+    has choices."""
     tables = {}
     for vendor in _vendors if _layers else ():
         choices = extension(vendor)
@@ -127,9 +129,9 @@ def own_tables() -> dict[str, Layers]:
 
 
 def take(tables: Mapping[str, Layers]) -> dict[str, Layers]:
-    """Use these choices from now on instead of the files'; return the installed tables.
+    """Use these choices from now on instead of those in the files; return the installed tables.
 
-    :param tables: by identity; a vendor whose identity is missing gets no choices.
+    :param tables: tables by identity; a vendor whose identity is missing gets no choices.
     :raises DiopiError: a vendor rejects its table, and keeps the previous one.
     """
     global _requested
@@ -137,7 +139,7 @@ def take(tables: Mapping[str, Layers]) -> dict[str, Layers]:
     taken = {}
     for vendor in _vendors:
         if not tables and vendor not in _extensions:
-            continue  # It has no table and gets none.
+            continue  # this vendor has no table and gets none
         choices = extension(vendor)
         if choices is None:
             continue

@@ -57,7 +57,7 @@ def stop() -> None:
 
 
 def _forget_names_of_dynamo() -> None:
-    """Clear torch's compiler's list of torch functions, which may contain ours."""
+    """Clear the list of torch functions that Dynamo caches, which may contain our replacements."""
     rules = sys.modules.get("torch._dynamo.trace_rules")
     if rules is not None:
         rules.clear_lru_cache()
@@ -68,7 +68,7 @@ def mocked() -> Iterator[None]:
     """Context manager and decorator that makes ``cuda`` mean ``dl``, in all threads.
 
     >>> with mocked():  # doctest: +SKIP
-    ...     model = model.cuda()  # is on dl:0 now
+    ...     model = model.cuda()  # now on dl:0
     """
     start()
     try:

@@ -1,4 +1,4 @@
-"""Replacements of the names of ``torch.cuda``: those of ``torch.dl``, no-ops, or errors."""
+"""Replacements for the names of ``torch.cuda``: functions of ``torch.dl``, no-ops, or errors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dl_core.torch_backend.refused import REFUSED
 Row = tuple[Any, str, Any]
 
 _MODULES = ("graphs", "green_contexts", "memory", "random", "streams")
-"""Modules of torch.cuda whose names are in torch.cuda as well."""
+"""Modules of torch.cuda whose names ``torch.cuda`` itself also has."""
 
 _OF_CUDA_ALONE = ("gds", "nccl", "sparse", "tunable")
-"""Modules of torch.cuda whose public functions need CUDA's libraries: all functions raise an error
-unless they are in ``_OTHERS``."""
+"""Modules of torch.cuda whose public functions need CUDA's libraries: every function raises an
+error unless it is in ``_OTHERS``."""
 
 _NCCL = (2, 10, 0)
-"""The first NCCL release with every operation and dtype of dl's own backend."""
+"""The first NCCL release that has every operation and dtype of dl's own backend."""
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -82,8 +82,8 @@ _OTHERS: dict[str, dict[str, Any]] = {
     },
     "torch.cuda.profiler": {"start": _nothing, "stop": _nothing, "profile": _nothing_within},
 }
-"""Private names that torch and programs use, and markers. ``_is_compiled`` is excluded: torch uses
-it to find out whether its C++ part has CUDA functions."""
+"""Private names that torch and programs use, and markers. ``_is_compiled`` is not replaced: torch
+uses it to find out whether its C++ part has CUDA functions."""
 
 
 def cuda_module() -> Iterator[Row]:

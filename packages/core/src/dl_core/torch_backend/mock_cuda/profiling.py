@@ -28,7 +28,7 @@ def _activity_to_dl(value: Any) -> Any:
 
 
 def _translated_init(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``use_cuda=True`` of ``torch.autograd.profiler.profile``, which means a device."""
+    """Translate ``use_cuda=True`` of ``torch.autograd.profiler.profile`` to dl."""
     begin = translate_calls(original, to_dl, 1)
 
     @functools.wraps(original)
@@ -44,9 +44,9 @@ init_profile = _translated_init(torch.autograd.profiler.profile.__init__)
 
 
 def enter_nvtx(self: Any) -> Any:
-    """Enter ``torch.autograd.profiler.emit_nvtx``, which then marks no ranges.
+    """Enter ``torch.autograd.profiler.emit_nvtx``, which marks no ranges here.
 
-    :raises RuntimeError: it has been entered before.
+    :raises RuntimeError: the context is already active.
     """
     if not self.enabled:
         return None

@@ -1,4 +1,4 @@
-"""Temporary replacement of attributes, which restores them even if they were absent."""
+"""Temporary replacement of attributes. Undoing it also removes those that did not exist before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Undoable(Protocol):
 class Replacements:
     """A list of attributes with their new values: either all are replaced, or none.
 
-    :param others: changes other than of attributes.
+    :param others: changes that do not replace attributes.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Replacements:
 
     def apply(self) -> None:
         for owner, name, value in self._rows:
-            # Deleting our attribute restores an inherited one.
+            # Deleting our attribute makes an inherited one visible again.
             self._before.append((owner, name, vars(owner).get(name, _ABSENT)))
             setattr(owner, name, value)
         for other in self._others:
@@ -89,7 +89,7 @@ def translate_calls(function: Any, translate: Callable[[Any], Any], keep: int = 
 
 
 def _defaults(function: Any, translate: Callable[[Any], Any]) -> list[tuple[int, str, Any]]:
-    """Return position, name and translated value of the defaults that name a CUDA device."""
+    """Return the position, name and translated value of each default that names a CUDA device."""
     if not inspect.isfunction(function):
         return []
     found = []

@@ -1,7 +1,8 @@
 """TorchScript for programs written for CUDA.
 
-TorchScript compiles the source of a function without calling the replacements of :mod:`.table`:
-their names must lead to torch's operators, and the graph itself gets dl's devices.
+TorchScript compiles the source of a function without calling the replacements of :mod:`.table`.
+Therefore the replaced names must map to torch's operators, and the devices in the graph are
+translated.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ graph(%x):
 """,
     ),
 )
-"""Graphs of one operation, and those that take their place."""
+"""Pairs of one-operation graphs: an operation, and its replacement."""
 
 
 class Builtins:
@@ -60,7 +61,7 @@ class Builtins:
         :param replaced: original values and replacements.
         """
         table = _builtins._get_builtin_table()
-        # The replacements are held, because the table has their addresses as keys.
+        # Keep references to the replacements, because the table has their addresses as keys.
         self._added = [(new, table[id(old)]) for old, new in replaced if id(old) in table]
 
     def apply(self) -> None:
@@ -84,7 +85,7 @@ def _graphs(scripted: Any) -> Iterator[Any]:
 
 
 def _translate(graph: Any) -> None:
-    """Replace the CUDA devices of a graph by dl's."""
+    """Replace the CUDA devices in a graph with dl devices."""
     devices = {node for node in graph.findAllNodes("prim::Constant") if _type(node) == "Device"}
     for call in graph.findAllNodes("aten::device"):
         devices.update(value.node() for value in call.inputs() if _type(value.node()) == "str")

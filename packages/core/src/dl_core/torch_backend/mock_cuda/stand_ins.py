@@ -1,7 +1,7 @@
-"""Replacements of torch classes that create torch's own objects for a dl device.
+"""Replacements for torch classes. Calling one creates torch's own object for a dl device.
 
-torch's classes are final or known to its C++ part, so that they can be neither modified nor
-derived.
+torch's classes are final or known to its C++ part, so they can be neither modified nor
+subclassed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ Translate = Callable[[Any], Any]
 
 
 class StandIn(type):
-    """Metaclass: calls create an object of the original class, to which ``isinstance`` and
-    attributes refer."""
+    """Metaclass: calls create an object of the original class, and ``isinstance`` and attribute
+    access refer to that class."""
 
     _original: type
     _translate: Translate
@@ -23,7 +23,7 @@ class StandIn(type):
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
     ) -> Any:
         real = tuple(b._original if isinstance(b, StandIn) else b for b in bases)
-        if real != bases:  # a class derived by a program
+        if real != bases:  # a subclass defined by a program
             return type(real[0])(name, real, namespace, **kwargs)
         return super().__new__(mcs, name, bases, namespace, **kwargs)
 
@@ -38,7 +38,7 @@ class StandIn(type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, cls._original)
 
-    # Type tables have the original class as a key, and torch compares with it.
+    # Type tables use the original class as a key, and torch compares with it.
 
     def __eq__(cls, other: object) -> bool:
         return other is cls or other is cls._original
@@ -51,8 +51,7 @@ class StandIn(type):
 
 
 def stand_in(original: type, translate: Translate) -> StandIn:
-    """Return a replacement for ``original`` with the same name, so that pickles contain that
-    name."""
+    """Return a replacement for ``original`` with the same name, which pickles contain."""
     namespace = {
         "__module__": original.__module__,
         "__qualname__": original.__qualname__,

@@ -55,7 +55,7 @@ TRANSLATED: dict[str, str] = {
 """Functions by their owner: arguments and defaults that name a CUDA device are translated."""
 
 TRANSLATED_OTHERWISE: tuple[tuple[str, str, Callable[[Any], Any], int], ...] = (
-    # The first argument of these functions is a file.
+    # The first argument of these functions is a file, which is not translated.
     ("torch", "load", names.location_to_dl, 1),
     ("torch.serialization", "load", names.location_to_dl, 1),
     ("torch.profiler.profiler._KinetoProfile", "__init__", profiling.activities_to_dl, 1),
@@ -65,7 +65,7 @@ TRANSLATED_OTHERWISE: tuple[tuple[str, str, Callable[[Any], Any], int], ...] = (
     ("torch.distributed", "new_group", names.backend_to_dl, 0),
     ("torch.distributed.distributed_c10d", "new_group", names.backend_to_dl, 0),
 )
-"""Functions with a different translation: owner, name, translation, number of arguments to keep."""
+"""Functions with a special translation: owner, name, translation, number of arguments to keep."""
 
 STAND_INS = ("device", "Generator", "Stream", "Event")
 """Classes of torch that take a device argument."""
@@ -87,15 +87,15 @@ GIVEN: tuple[tuple[str, str, Any], ...] = (
     ("torch.nn.utils.rnn.PackedSequence", "is_cuda", property(lambda self: self.data.is_cuda)),
     ("torch.distributed", "is_nccl_available", lambda: True),
 )
-"""Attributes that are replaced by ours. Attributes by which torch finds out whether its C++ part
-has CUDA stay unchanged: ``torch.backends.cuda.is_built``, ``is_nccl_available`` of
+"""Attributes with a replacement of our own. Attributes that tell torch whether its C++ part has
+CUDA stay unchanged: ``torch.backends.cuda.is_built``, ``is_nccl_available`` of
 distributed_c10d."""
 
 
 def replacements() -> Replacements:
     """Return all replacements for this torch.
 
-    :raises RuntimeError: this torch does not have a name.
+    :raises RuntimeError: this torch lacks one of the names.
     """
     _warm()
     rows = [*_rows(), *cuda_module()]
@@ -127,7 +127,8 @@ def _existing(owner: Any, name: str, path: str) -> Any:
 
 
 def _warm() -> None:
-    """Make torch cache its lists of its own functions and classes before these are replaced."""
+    """Make torch cache its lists of its own functions and classes before they are
+    replaced."""
     from torch import _weights_only_unpickler
     from torch.utils import _device
 

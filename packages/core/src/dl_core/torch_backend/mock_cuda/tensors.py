@@ -1,4 +1,4 @@
-"""CUDA-only methods of tensors and storages, for those on dl."""
+"""CUDA-specific methods of tensors and storages, implemented for dl."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def _device(device: Any) -> torch.device:
 
 
 def _traced_device(device: Any) -> Any:
-    """Same, of operations that Dynamo can trace, which takes the replaced functions for torch's."""
+    """Same as _device, with operations that Dynamo can trace: it takes our replacements for
+    torch's."""
     if device is None:
         return DEVICE
     if isinstance(device, int):
@@ -51,16 +52,16 @@ is_on_dl = property(_is_on_dl)
 
 
 _set_default_tensor_type = torch.set_default_tensor_type
-"""torch's own function, which does not know the types of dl."""
+"""torch's own function, which does not know dl's tensor types."""
 
 _is_default_type = False
 """True while a dl tensor type is the default tensor type."""
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Replace ``torch.set_default_tensor_type``; supports the types of ``torch.cuda`` as well.
+    """Replace ``torch.set_default_tensor_type``; also supports the types of ``torch.cuda``.
 
-    :raises TypeError: it is not a floating-point tensor type.
+    :raises TypeError: ``t`` is not a floating-point tensor type.
     """
     global _is_default_type
     t = to_dl(t)

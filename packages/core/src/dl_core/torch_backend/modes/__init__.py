@@ -1,7 +1,7 @@
-"""Modes of the dispatcher: operators that run elsewhere, are compared, or are logged.
+"""Modes of the dispatcher: operators that run elsewhere or decomposed, are compared, or logged.
 
-Each mode is enabled by an environment variable at the start, or by a function or context manager
-later. An operator that no mode has selected runs exactly the code that it runs without modes.
+Each mode is enabled by an environment variable at the start, or later by a function or context
+manager. An operator that no mode has selected runs exactly the code that it runs without modes.
 Implementations are imported at their first use, because every program imports this module.
 """
 
@@ -30,14 +30,14 @@ Patterns = Sequence[str] | str
 
 
 def set_force_fallback(patterns: Patterns) -> list[str]:
-    """Run operators on the CPU although the vendor implements them; return their names.
+    """Run operators on the CPU even if the vendor implements them; return their names.
 
-    :param patterns: regular expressions. One of them must match the whole name of the operator,
-        ``add.Tensor``, or of another form of it, ``add.out``, ``add_.Tensor``: the forms of an
-        operator share their code. The patterns replace those of an earlier call, so that an empty
-        sequence disables the mode. A string is parsed like ``DL_FORCE_FALLBACK``: comma-separated
-        patterns.
-    :raises TypeError: it is neither a string nor a sequence of strings.
+    :param patterns: regular expressions. One of them must match the whole name of the operator
+        (``add.Tensor``) or of another of its forms (``add.out``, ``add_.Tensor``), because the
+        forms of an operator share their code. The patterns replace those of an earlier call; an
+        empty sequence disables the mode. A string is parsed like ``DL_FORCE_FALLBACK``:
+        comma-separated patterns.
+    :raises TypeError: ``patterns`` is neither a string nor a sequence of strings.
     :raises ValueError: a pattern is invalid, or matching takes too long.
     """
     from dl_core.torch_backend.modes import forcing
@@ -60,11 +60,11 @@ def force_fallback(patterns: Patterns) -> AbstractContextManager[list[str]]:
 
 
 def set_keep_default(patterns: Patterns) -> list[str]:
-    """Run torch's own composite implementation of operators, although dl-core has a kernel for
-    them; return their names. It runs on the device, if the operators it is composed of do.
+    """Run torch's own composite implementation of operators for which dl-core has a kernel; return
+    their names. The implementation runs on the device if the operators that it calls do.
 
     :param patterns: as in :func:`set_force_fallback`; they match names of overloads.
-    :raises TypeError: it is neither a string nor a sequence of strings.
+    :raises TypeError: ``patterns`` is neither a string nor a sequence of strings.
     :raises ValueError: a pattern is invalid, or names an operator for which torch has no composite
         implementation.
     """
@@ -74,7 +74,7 @@ def set_keep_default(patterns: Patterns) -> list[str]:
 
 
 def keep_default(patterns: Patterns) -> AbstractContextManager[list[str]]:
-    """Context manager and decorator that leaves more operators to torch within the block.
+    """Context manager and decorator that decomposes more operators within the block.
 
     :raises TypeError: as :func:`set_keep_default`.
     :raises ValueError: as :func:`set_keep_default`.
@@ -85,8 +85,8 @@ def keep_default(patterns: Patterns) -> AbstractContextManager[list[str]]:
 
 
 def set_autocompare(patterns: Patterns, action: str = "warn") -> list[str]:
-    """Compare every result of operators with the CPU's from now on, in all threads; see
-    :func:`autocompare`. Return their names; an empty sequence disables the mode.
+    """Compare every result of the selected operators with the CPU's from now on, in all threads;
+    see :func:`autocompare`. Return the operators' names; an empty sequence disables the mode.
 
     :raises TypeError: the patterns are neither a string nor a sequence of strings.
     :raises ValueError: a pattern is invalid, or the action does not exist.
@@ -97,12 +97,12 @@ def set_autocompare(patterns: Patterns, action: str = "warn") -> list[str]:
 
 
 def autocompare(patterns: Patterns = ".*", action: str = "warn") -> AbstractContextManager[Report]:
-    """Context manager and decorator that compares every result of operators with the CPU's.
+    """Context manager and decorator that compares all results of operators with the CPU's.
 
-    Outputs, arguments that an operator writes to, and, since autograd runs operators too, gradients
-    are compared with the CPU's results on copies of the arguments, within the rounding bound of
-    :mod:`diopi_proto.tolerance`. Arguments that the operator may only read must be unchanged. Views
-    and random operators are not compared.
+    Outputs, arguments that an operator writes to, and gradients (because autograd calls operators
+    too) are compared with the CPU's results on copies of the arguments, within the rounding bound
+    of :mod:`diopi_proto.tolerance`. Arguments that the operator may only read must not change.
+    Views and random operators are not compared.
 
     >>> with torch.dl.autocompare("add.*,convolution.*") as report:  # doctest: +SKIP
     ...     model(batch).sum().backward()
@@ -123,7 +123,7 @@ def autocompare(patterns: Patterns = ".*", action: str = "warn") -> AbstractCont
 def set_dump_op_args(level: int, patterns: Patterns = ".*") -> list[str]:
     """Log the arguments of operators to stderr, in all threads. Return the operators' names.
 
-    :param level: 0 disables it; 1 logs names, 2 arguments, 3 their values, which are copied to the
+    :param level: 0 disables logging; 1 logs names, 2 arguments, 3 their values, which are copied to
         host.
     :param patterns: operators, as in :func:`set_force_fallback`.
     :raises TypeError: the patterns are neither a string nor a sequence of strings.
@@ -135,8 +135,8 @@ def set_dump_op_args(level: int, patterns: Patterns = ".*") -> list[str]:
 
 
 def dump_op_args(level: int = 2, patterns: Patterns = ".*") -> AbstractContextManager[list[str]]:
-    """Context manager and decorator that logs operators within the block; the innermost block that
-    names an operator decides.
+    """Context manager and decorator that logs operators within the block. For each operator, the
+    innermost block that names it determines the level.
 
     >>> with torch.dl.dump_op_args(2, "add.*"):  # doctest: +SKIP
     ...     model(batch)
@@ -151,7 +151,8 @@ def dump_op_args(level: int = 2, patterns: Patterns = ".*") -> AbstractContextMa
 
 def start(config: Config) -> list[str]:
     """Enable the modes that the settings request; return a sentence for each that cannot be
-    enabled."""
+    enabled.
+    """
     wanted: list[tuple[str, bool, Callable[[], Any]]] = [
         (
             "DL_FORCE_FALLBACK",

@@ -38,7 +38,7 @@ class Finding:
 
     :ivar operator: ``add.Tensor``.
     :ivar outputs: what differs: ``output 0``, ``argument self``.
-    :ivar message: the complete message, as it is reported.
+    :ivar message: the complete message that is reported.
     """
 
     operator: str
@@ -49,11 +49,11 @@ class Finding:
 
 @dataclass
 class Report:
-    """Report of a block.
+    """Results of a block.
 
     :ivar compared: number of compared calls by operator.
     :ivar wrong: findings in the order of the calls. A composed operator is listed only if the
-        operators it is composed of are right.
+        operators that it calls are correct.
     :ivar not_comparable: operators with calls that were not compared, each with the last reason.
     """
 
@@ -65,12 +65,12 @@ class Report:
 @dataclass(frozen=True)
 class _Choice:
     names: frozenset[str] = frozenset()
-    action: str = ""  # that of the outer block
+    action: str = ""  # the outer block's
     report: Report | None = None
 
 
 class _Calls(threading.local):
-    """The active calls of this thread, the outermost first."""
+    """The active calls of this thread, starting with the outermost."""
 
     def __init__(self) -> None:
         self.guilty: list[bool] = []
@@ -116,7 +116,7 @@ class _Autocompare:
             self._note_skipped(name, f"the CPU does not compute it: {error}")
             return
         except Exception as error:  # noqa: BLE001 - an observer must not stop the program
-            self._note_skipped(name, f"comparing failed: {type(error).__name__}: {error}")
+            self._note_skipped(name, f"the comparison failed: {type(error).__name__}: {error}")
             return
         wrong += [part for part in map(_unmodified, copied.read) if part is not None]
         for choice in self._of(name):
@@ -183,7 +183,7 @@ def block(patterns: Sequence[str] | str, action: str) -> Iterator[Report]:
 
 @functools.cache
 def _reason(name: str) -> str:
-    """Return why no call of an operator is compared; empty if some are."""
+    """Return why no call of an operator can be compared; empty if some calls can."""
     overload = overload_of(name)
     if may_compute(overload):
         return ""
@@ -196,7 +196,7 @@ def _unmodified(read: tuple[str, torch.Tensor, torch.Tensor]) -> OutputCompariso
     if same_values(now, to_host(before)):
         return None
     label = f"argument {name}"
-    detail = f"{label}: it was changed, which the operator's schema does not allow"
+    detail = f"{label}: its value changed, which the operator's schema does not allow"
     return OutputComparison(label, False, detail=detail)
 
 

@@ -1,9 +1,9 @@
 """Log of operator calls on stderr, with the fields of ``DIPU_DUMP_OP_ARGS`` in their order.
 
-Level 1 is a line for each call: who implements it (the vendor: ``native``; dl-core or torch with
-other operators: ``composed``, ``torch``; the CPU: ``fallback``), the overload, and the contract
-operators that it may call. Level 2 adds a line for each argument before the call, and for each
-result that is not an argument after it; level 3 adds the values.
+Level 1 is one line for each call: what implements it (``native``: the vendor; ``composed`` and
+``torch``: dl-core or torch, with other operators; ``fallback``: the CPU), the overload, and the
+contract operators that it may call. Level 2 adds a line for each argument before the call, and
+after it for each result that is not an argument. Level 3 adds the values.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _composed() -> frozenset[str]:
 
 @functools.cache
 def _is_composite(name: str) -> bool:
-    """Return True if torch composes the operator of others on every device."""
+    """Return True if torch composes the operator from others on every device."""
     keys = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     return any(has(f"aten::{name}", key) for key in keys)

@@ -1,4 +1,4 @@
-"""Operators that are forced to the CPU, and operators that are left to torch's decomposition."""
+"""Operators that are forced to the CPU, and operators that use torch's decomposition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_core.torch_backend.modes.names import matching, texts
 Names = tuple[str, ...]
 
 forced: frozenset[str] = frozenset()
-"""All overloads, in all their forms, that currently do not use the vendor."""
+"""All overloads, in all their forms, that are currently kept from the vendor."""
 
 
 def _apply_forced(settings: list[Names]) -> None:
@@ -63,7 +63,7 @@ def _decomposable(api: str, patterns: Sequence[str] | str) -> list[str]:
     for name in wanted:
         if name in own and name not in found:
             raise ValueError(
-                f"[torch.dl.{api}] torch has no implementation of {name} that is made of other "
+                f"[torch.dl.{api}] torch has no implementation of {name} that calls other "
                 f"operators, only kernels of devices. torch.dl.force_fallback({name!r}) runs it on "
                 f"the CPU"
             )

@@ -11,11 +11,11 @@ Setting = TypeVar("Setting")
 
 
 class Layers(Generic[Setting]):
-    """A stack of settings, for all threads. Each setting is removed individually, so that blocks of
-    two threads may end in any order.
+    """A stack of settings for all threads. Each setting is removed individually, so that blocks of
+    different threads may end in any order.
 
-    :param apply: called with all settings, the process's first, whenever they change. If it raises,
-        the settings are restored.
+    :param apply: called with all settings, the process's first, whenever they change. If it
+        raises, the settings are restored.
     """
 
     def __init__(self, none: Setting, apply: Callable[[list[Setting]], None]) -> None:
@@ -24,13 +24,13 @@ class Layers(Generic[Setting]):
         self._lock = threading.RLock()
 
     def set(self, setting: Setting) -> None:
-        """Set the setting outside of all blocks."""
+        """Set the process's setting, which applies outside of all blocks."""
         with self._lock:
             self._change([[setting], *self._settings[1:]])
 
     @contextmanager
     def block(self, setting: Setting) -> Iterator[None]:
-        """Context manager that adds a setting."""
+        """Context manager that adds a setting to the stack."""
         own = [setting]
         with self._lock:
             self._change([*self._settings, own])

@@ -22,12 +22,12 @@ WIDE = {
 SAME: Mapping[torch.dtype, torch.dtype] = {}
 
 Answers = list[tuple[str, Any]]
-"""Results, and written arguments that are not results, with their labels in reports."""
+"""Results and written arguments of a call, with their labels in reports."""
 
 
 @dataclass
 class Copied:
-    """The arguments of a call before it ran.
+    """The arguments of a call, copied before it ran.
 
     :ivar arguments: ``(args, kwargs)`` on the CPU; these tensors are never modified.
     :ivar read: for each device tensor that the call only reads: its label, the tensor, and its
@@ -40,7 +40,7 @@ class Copied:
     read: list[tuple[str, torch.Tensor, torch.Tensor]]
 
     def run(self, dtypes: Mapping[torch.dtype, torch.dtype]) -> Answers:
-        """Return the CPU's answers for converted arguments.
+        """Return the CPU's results for converted arguments.
 
         :raises Exception: any error of the CPU's kernel.
         """
@@ -85,8 +85,8 @@ def copy_of(overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: dict[st
 def answers(
     facts: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any], returned: Any
 ) -> Answers:
-    """Return the results and written arguments of a call: ``output 0``, or an argument by its
-    name."""
+    """Return the results and written arguments of a call, labeled ``output 0``, or by the
+    argument's name."""
     results = returned if len(facts.returned) != 1 else (returned,)
     found: Answers = []
     for at, (value, own) in enumerate(zip(results or (), facts.returned, strict=False)):
@@ -115,7 +115,7 @@ def clone_tree(tree: Any, dtypes: Mapping[torch.dtype, torch.dtype]) -> Any:
 
 
 def on_host(values: Answers) -> Answers:
-    """Return the answers on the CPU, with conjugation resolved."""
+    """Return the values on the CPU, with lazy conjugation resolved."""
     return [
         (label, to_host(value) if isinstance(value, torch.Tensor) else value)
         for label, value in values
@@ -123,8 +123,8 @@ def on_host(values: Answers) -> Answers:
 
 
 def _with_tensors(overload: Overload[Any, Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Convert numbers in place of tensors, which most operators do not take from Python, to
-    tensors."""
+    """Convert numbers to tensors where the schema has tensors, because most operators do not accept
+    numbers there from Python."""
     base = overload._schema.name.partition("::")[2]
     tensors = [value for value in args if isinstance(value, torch.Tensor)]
     if not tensors or torch._C._should_allow_numbers_as_tensors(base):
@@ -158,5 +158,5 @@ def _identity(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _on_cpu(tensor: torch.Tensor) -> torch.Tensor:
-    # Not resolved: an operator may depend on lazy conjugation.
+    # Lazy conjugation is not resolved, because an operator may depend on it.
     return tensor.detach().cpu()

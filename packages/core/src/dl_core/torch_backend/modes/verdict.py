@@ -1,4 +1,4 @@
-"""Verdict on a call's results: equality with the CPU's in the same dtype, or the rounding bound.
+"""Verdict on a call's results: equal to the CPU's in the same dtype, or within the rounding bound.
 
 The bound is computed by :mod:`diopi_proto.tolerance`; it is not configurable.
 """
@@ -25,7 +25,7 @@ from diopi_proto.tolerance.torch_operators.tensors import tensors_of
 from dl_core.torch_backend.modes.reference import SAME, WIDE, Answers, Copied, clone_tree
 
 SHORT = 0.99
-"""Factor for magnitudes that were computed in float32, so that they are never too large."""
+"""Factor for magnitudes that were computed in float32; it ensures that they are never too large."""
 
 
 class NotComparableError(Exception):
@@ -33,9 +33,9 @@ class NotComparableError(Exception):
 
 
 class Verdict:
-    """The comparison of one call; CPU results are computed when they are first needed.
+    """The comparison of one call. The CPU computes its results when they are first needed.
 
-    :param got: the results and written arguments of the device, on the host.
+    :param got: the device's results and written arguments, copied to the host.
     """
 
     def __init__(self, copied: Copied, got: Answers) -> None:
@@ -94,7 +94,7 @@ class Verdict:
         return compare_tensors(label, got, want, rule, size, peer)
 
     def _leads_there(self, at: int, got: torch.Tensor) -> bool:
-        """Return True if these are indices of equal values, any of which is right."""
+        """Return True if these are indices of equal values, so that any of them is correct."""
         if at == 0 or got.dtype != torch.int64:
             return False
         values = self._got[at - 1][1]

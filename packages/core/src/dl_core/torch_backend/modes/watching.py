@@ -1,4 +1,4 @@
-"""Observers of operator calls: the modes share one hook before every watched call."""
+"""Observers of operator calls: all modes share one hook, which runs before every watched call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _LEFT_OUT = (
     *("_copy_from", "_has_compatible", "_lazy_clone", "_pin_memory", "_reshape_alias"),
     *("empty", "new_empty", "is_pinned", "record_stream", "resize", "set_.", "set_data", "_resize"),
 )
-"""Operators on memory and not on numbers, including copies, which always belong to the device."""
+"""Operators that handle memory instead of values, including copies. They always run on
+the device."""
 
 _watched: dict[Observer, frozenset[str]] = {}
 
@@ -44,7 +45,7 @@ def watchable(api: str, patterns: Sequence[str] | str) -> frozenset[str]:
 
 
 def watch(observer: Observer, names: frozenset[str]) -> None:
-    """Set the overloads that an observer sees, in all threads."""
+    """Set the overloads whose calls an observer sees, in all threads."""
     global _watched
     watched = {each: own for each, own in _watched.items() if each is not observer}
     if names:
