@@ -1,4 +1,4 @@
-"""How near a compiled result has to be to the eager one."""
+"""Tolerance for compiled results relative to eager ones."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import torch
 from diopi_proto.tolerance import unit_roundoff
 
 STEPS = 64
-"""Rounding steps of the largest element: gradients may be summed in another order."""
+"""Tolerance in rounding steps of the largest element: gradients may be summed in another order."""
 
 
 def assert_agree(actual: torch.Tensor, wanted: torch.Tensor) -> None:
-    """Equal dtype, shape and strides, and elements within the bound."""
+    """Check that dtype, shape and strides are equal and elements are within the tolerance."""
     assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape)
     one, other = actual.detach().cpu(), wanted.detach().cpu()
     if not one.is_floating_point():

@@ -1,4 +1,4 @@
-"""Replays of captured graphs: what they save, whose memory they use, and on which streams."""
+"""Replays of captured graphs: the work that they save, their memory, and their streams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def a_replay_is_one_item() -> None:
     for _ in range(4):
         agrees(compiled, chain, vector())
     x = vector()
-    # A copy of the input, the replay, a copy of the result; else it is twelve calls.
+    # A copy of the input, the replay, and a copy of the result, instead of twelve calls.
     assert items(lambda: compiled(x)) == 3
     assert items(lambda: chain(x)) == 12
     assert statistics.captures == {"new sizes": 1}

@@ -60,7 +60,7 @@ def a_replay_that_fails_is_a_plain_run() -> None:
 
 @lie
 def a_replay_that_differs_is_never_used() -> None:
-    assert declined(chain) == "value 0 of its replay differs from the plain run's"
+    assert declined(chain) == "value 0 of its replay differs from that of the executor"
     assert statistics.captures == {"new sizes": 1} and statistics.engine_runs["capture"] == 1
 
 

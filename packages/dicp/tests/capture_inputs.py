@@ -1,4 +1,4 @@
-"""Inputs of captured graphs: which are read where they are, and which are copied."""
+"""Inputs of captured graphs: some are read in place, the others are copied."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def mutations_reach_the_arguments() -> None:
         x = vector()
         assert same(compiled(state, x), function(wanted, x)) and same(state, wanted)
     assert "; 1 of its 2 inputs are copied" in explain()
-    for _ in range(6):  # now it is another one each time
+    for _ in range(6):  # now with another tensor each time
         x, state = vector(), vector()
         wanted = state.clone()
         assert same(compiled(state, x), function(wanted, x)) and same(state, wanted)
@@ -129,7 +129,7 @@ def inputs_far_into_their_storage_are_not_copied() -> None:
         for _ in range(5):
             agrees(compiled, function, vector(1 << 19)[-8:])
     ((_, why),) = statistics.dropped
-    assert "an input that moves lies" in why and not statistics.engine_runs
+    assert "a transient input has an offset of" in why and not statistics.engine_runs
 
 
 @case

@@ -23,7 +23,7 @@ Case = Callable[[], None]
 
 CASES: dict[str, Case] = {}
 LIES: dict[str, Case] = {}
-"""Cases in which the vendor leaves out the last node of each graph."""
+"""Cases in which the vendor omits the last node of each graph."""
 CHECKS: dict[str, Case] = {}
 """Cases in which dl-core checks memory."""
 
@@ -53,7 +53,7 @@ def vector(*shape: int) -> Tensor:
 
 
 def items(call: Callable[[], Any]) -> int:
-    """How many items of work a call gives the device."""
+    """Return the number of work items that a call enqueues."""
     control = Control(_C.vendor_handle(0))
     before = control.counters(0).items_enqueued
     call()
@@ -81,7 +81,7 @@ def agrees(compiled: Any, eager: Any, *given: Tensor) -> None:
 
 
 def declined(function: Callable[[Tensor], Tensor], times: int = 5, **options: Any) -> str:
-    """Results are right all the same, and one warning is given; why it was declined."""
+    """Check that results are right and one warning is given; return why the graph was declined."""
     compiled = compile_(function, **options)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -103,6 +103,6 @@ def outcome(name: str) -> str:
     torch.manual_seed(0)
     try:
         {**CASES, **LIES, **CHECKS}[name]()
-    except Exception:  # noqa: BLE001 - it is the test's to fail
+    except Exception:  # noqa: BLE001 - the test reports it
         return traceback.format_exc()
     return ""

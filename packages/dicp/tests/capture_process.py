@@ -1,7 +1,7 @@
 """Cases of the engine ``capture``, run in a child process with the test vendor ``async``.
 
-The process prints the failures of the named cases as JSON. On that vendor a replay is one item of a
-stream, as a copy is, and work that accesses memory of another allocation fails.
+The process prints the failures of the named cases as JSON. On the vendor ``async`` a replay is one
+item of a stream, as is a copy. Work that accesses memory outside its allocation fails.
 """
 
 from __future__ import annotations
@@ -20,4 +20,4 @@ __all__ = ["CASES", "CHECKS", "LIES"]
 if __name__ == "__main__":
     print(json.dumps({name: outcome(name) for name in sys.argv[1:]}))
     sys.stdout.flush()
-    os._exit(0)  # torch's thread of a backward pass does not survive the interpreter's end
+    os._exit(0)  # torch's backward thread would crash when the interpreter exits

@@ -1,4 +1,4 @@
-"""Runs functions through the engine codegen and eagerly."""
+"""Comparison of functions with the engine codegen and in eager mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONS: dict[str, Any] = {"engine": "codegen", "patterns": False}
 
 
 def assert_near(place: int, made: Tensor, wanted: Tensor, eps: float) -> None:
-    """Equal, but for so many rounding steps of the largest number where they are floats."""
+    """Check that two tensors are equal, floats within ``eps`` relative to the largest element."""
     assert made.dtype == wanted.dtype and made.shape == wanted.shape
     assert made.stride() == wanted.stride()
     a, b = made.cpu(), wanted.cpu()
@@ -32,11 +32,11 @@ def assert_near(place: int, made: Tensor, wanted: Tensor, eps: float) -> None:
 
 
 def run(function: Function, *given: Tensor, eps: float = 4.0, kernels: bool = True) -> str:
-    """Compiled and eager runs agree in results and in what they write.
+    """Check that compiled and eager runs agree in results and mutated arguments.
 
-    :param eps: rounding steps of the largest result.
-    :param kernels: whether kernels have to have run.
-    :returns: what `dl dicp explain` says.
+    :param eps: tolerance in rounding steps of the largest result.
+    :param kernels: whether to check that kernels have run.
+    :returns: the report of `dl dicp explain`.
     """
     compiled = torch.compile(function, backend="dl", options=OPTIONS)
 

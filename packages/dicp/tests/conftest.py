@@ -1,4 +1,4 @@
-"""Every test begins without compiled graphs and with counters at zero."""
+"""Fixtures: every test begins without compiled graphs and with counters at zero."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def seeded() -> None:
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small groups have kernels, too, and right ones run whether they are faster or not."""
+    """Compile kernels for small groups as well, and use correct kernels even if they are slower."""
     monkeypatch.setattr(graph_engine, "FEWEST_ELEMENTS", 0)
     monkeypatch.setattr(racing.RacingProgram, "_raced", racing.RacingProgram._trusted)

@@ -1,4 +1,4 @@
-"""Small models of the families that compiled programs are made of."""
+"""Small models of common families: BERT, GPT-2, Llama and ResNet."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """GPT-2: pre-norm, a causal mask, the words' embedding as the last layer."""
+    """GPT-2: pre-norm, a causal mask, the token embedding as the last layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Decoder(nn.Module):
 
 
 class Llama(nn.Module):
-    """RMS norm, rotary embedding, SwiGLU, and a cache of keys and values that calls change."""
+    """Llama: RMS norm, rotary embedding, SwiGLU, and a key-value cache that calls update."""
 
     def __init__(self, most: int = 16) -> None:
         super().__init__()
@@ -119,12 +119,12 @@ class Residual(nn.Module):
 
 
 def tokens(batch: int = 2, length: int = 8) -> Tensor:
-    """Numbers of words."""
+    """Return token indices."""
     return torch.randint(0, WORDS, (batch, length), generator=torch.Generator().manual_seed(3))
 
 
 def images() -> Tensor:
-    """A batch of noise."""
+    """Return a batch of random images."""
     return torch.randn(2, 3, 16, 16, generator=torch.Generator().manual_seed(4))
 
 
@@ -138,7 +138,7 @@ TRANSFORMERS = ("encoder", "decoder", "llama")
 
 
 def on_dl(name: str, seed: int = 0) -> tuple[nn.Module, tuple[Tensor, ...]]:
-    """A model on dl, the same each time, and what it is called with."""
+    """Return a model on dl with reproducible weights, and its arguments."""
     make, inputs = MODELS[name]
     torch.manual_seed(seed)
     return make().to("dl"), tuple(x.to("dl") for x in inputs())

@@ -1,4 +1,4 @@
-"""A wheel with a graph engine, installed for one test: elementwise sums and products by numpy."""
+"""Wheel with a graph engine, installed for one test: elementwise sums and products by numpy."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def installed(
     change: tuple[str, str] = ("", ""),
     source: str = SOURCE,
 ) -> Iterator[None]:
-    """A wheel on the path of this process, as pip leaves one there.
+    """Context manager that puts a wheel on the path of this process, as installed by pip.
 
-    :param change: text of its source, and what stands there instead.
+    :param change: text of its source, and the replacement.
     """
     assert change[0] in source
     module = f"toy_wheel_{abs(hash((change, source))):x}"

@@ -1,4 +1,4 @@
-"""Results and arguments that share memory: who writes to one, or changes how it lies."""
+"""Results and arguments that share memory: writes and layout changes behave as in eager mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text for Ascend's graph engine is well formed and means the graph. Simulated: no GE runs."""
+"""The text for Ascend's graph engine is well formed and represents the graph. No GE runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dl_dicp import statistics
 from dl_dicp.compiled import all_graphs
 from dl_dicp.engines.ascend_text import AscendText
 
-# By type: how many inputs and outputs, and the attributes, as GE's prototypes have them.
+# Number of inputs and outputs, and the attributes, by type, from GE's prototypes.
 PROTOTYPES = {
     "Data": (0, 1, {"index"}),
     "Const": (0, 1, {"value"}),
@@ -36,7 +36,7 @@ def model(x: Tensor, weight: Tensor, scale: Tensor, q: Tensor) -> Tensor:
 
 
 def check(text: str) -> list[str]:
-    """The types in order, if the text is well formed."""
+    """Check that the text is well formed; return the types in order."""
     assert text.startswith("# simulated")
     made: dict[str, list[int]] = {}
     kinds = []
@@ -52,7 +52,7 @@ def check(text: str) -> list[str]:
         attributes = set(re.findall(r'key: "(\w+)"', block))
         wants, gives, known = PROTOTYPES[kind]
         assert (len(inputs), len(outputs)) == (wants, gives) and attributes <= known, block
-        shapes = [made[each] for each in inputs]  # nothing is read before it is made
+        shapes = [made[each] for each in inputs]  # inputs must have been written
         if kind == "MatMulV2":
             turned = ["true" in line for line in block.splitlines() if "transpose_x" in line]
             (m, k), (same, n) = (s[::-1] if t else s for s, t in zip(shapes, turned, strict=True))
@@ -102,6 +102,6 @@ def test_a_wrong_text_is_found() -> None:
 def test_chosen_as_engine_it_runs_nothing_and_results_stay() -> None:
     wanted = compiled("contract")
     torch._dynamo.reset()
-    with pytest.warns(RuntimeWarning, match="runs none \\(simulated\\)"):
+    with pytest.warns(RuntimeWarning, match="cannot run them \\(simulated\\)"):
         assert torch.equal(compiled("ascend-text"), wanted)
     assert not statistics.engine_runs and statistics.dropped

@@ -1,4 +1,4 @@
-"""The engine ``capture``: device graphs where the vendor has them, and plain runs elsewhere."""
+"""The engine ``capture``: device graphs if the vendor supports them, the executor otherwise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS = 200
 
 
 def outcomes(names: list[str], **variables: str) -> dict[str, str]:
-    """Run cases in a process where that vendor is ``dl``; return their errors."""
+    """Run cases in a process with the vendor ``async``; return their errors."""
     done = subprocess.run(
         [sys.executable, str(Path(capture_process.__file__)), *names],
         env={**os.environ, "DL_VENDORS": "async", **variables},
@@ -123,7 +123,7 @@ def test_one_call_is_not_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = torch.compile(torch.exp, backend="dl", options={"engine": "capture"})
     for _ in range(4):
         compiled(torch.randn(8, device="dl"))
-    assert "not captured, because it is one call" in explain()
+    assert "not captured, because it has only one call" in explain()
 
 
 def test_it_is_an_engine_that_no_plugin_can_replace() -> None:
@@ -137,7 +137,7 @@ def test_what_stays_and_what_passes_is_told_by_memory_that_is_gone() -> None:
     assert not known.observe([parameter, torch.ones(2)], [0, 1])
     assert known.observe([parameter, torch.ones(2)], [0, 1])
     assert known.transient == {1}
-    # An input that stays alive may be one of several parameters, which are used in turn.
+    # An input that stays alive may be one of several parameters, which alternate.
     known = input_stability.InputStability()
     for _ in range(3):
         kept.append(torch.ones(2))

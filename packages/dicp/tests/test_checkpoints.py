@@ -1,4 +1,4 @@
-"""A checkpoint draws the same random numbers again in its backward graph, those of eager mode."""
+"""A checkpoint redraws the same random numbers in its backward graph, those of eager mode."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Expressions of sizes are proven, or looked at in each run: one that is right where it was
-recorded and compared, and wrong elsewhere, is noticed before it is used."""
+"""Size expressions are proven, or checked in each run. An expression that was right in the recorded
+and compared runs but is wrong at other sizes is noticed before it is used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def split_in_two(x: Tensor) -> Tensor:
 
 
 def cut_off(right: Any) -> Any:
-    """Sizes that are right up to 20."""
+    """Return a faulty ``Fit.size`` whose expressions are right up to 20."""
 
     def size(self: Fit, one: int, other: int) -> Any:
         found = right(self, one, other)
@@ -64,7 +64,8 @@ def test_a_size_that_is_wrong_far_from_what_was_compared_is_noticed(
         assert_agree(run(x), split_in_two(x))
     reasons = {variant.fixed for graph in all_graphs for variant in graph.variants}
     assert len(reasons) == 1
-    assert re.fullmatch(r"a size was taken for min\(.* // 2, 20\), which .*60.*", reasons.pop())
+    wanted = r"the size .* was assumed to be min\(.* // 2, 20\), which is wrong at .*60.*"
+    assert re.fullmatch(wanted, reasons.pop())
 
 
 def test_only_what_is_proven_needs_no_guard() -> None:
@@ -93,7 +94,7 @@ CUT = minimum(B, 9)
         ((A * 2 // 2, B), (A * B // A, 1), []),
         ((A, CUT), (B, 1), [["==", "b", CUT.json]]),
         ((A, B), (A + 2, 1), [["==", "b", ["+", "a", 2]]]),
-        ((A, B), (5, 1), []),  # not so when it was recorded: the device has strides of its own
+        ((A, B), (5, 1), []),  # wrong at the recorded sizes: the device has its own strides
     ],
 )
 def test_what_is_not_proven_of_a_tensor_is_claimed(
@@ -121,5 +122,5 @@ def test_a_claim_that_may_divide_by_nothing_is_refused() -> None:
     said = shapes()
     said.nodes["n"] = [(B // (A - 3),)]
     trace = Trace(torch.device("dl", 0), [], nodes={"n": [B]})
-    with pytest.raises(FixedSizesError, match="may divide by nothing"):
+    with pytest.raises(FixedSizesError, match="may divide by zero"):
         claims_of(trace, said, RUNS[:1])

@@ -1,4 +1,4 @@
-"""Kernels are used where they are right and faster, and never needed."""
+"""Kernels are used only if they are right and faster; without them, the executor runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chain(x: Tensor, y: Tensor) -> Tensor:
 
 
 def settled(function: Function = chain) -> None:
-    """Runs until kernels could have been taken, which agree with eager ones."""
+    """Run until kernels could have been chosen, and compare with eager mode."""
     compiled = torch.compile(function, backend="dl", options=OPTIONS)
     x, y = (torch.randn(6, 40).to("dl") for _ in range(2))
     for _ in range(3):
@@ -36,7 +36,7 @@ def settled(function: Function = chain) -> None:
 
 
 def dropped() -> str:
-    """Why the one graph has no kernels."""
+    """Return why the only graph has no kernels."""
     ((name, why),) = statistics.dropped
     assert name == "codegen" and why in explain()
     return why
@@ -46,7 +46,7 @@ def test_a_wrong_kernel_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = expressions.Elementwise("math::sigmoid({input})")
     monkeypatch.setitem(expressions.RULES, "diopiTanh", [wrong])
     settled()
-    assert "differs from the contract's" in dropped()
+    assert "differs from that of the contract program" in dropped()
     assert not statistics.engine_runs["codegen"]
 
 

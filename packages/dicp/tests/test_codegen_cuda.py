@@ -1,5 +1,5 @@
-"""Kernels in CUDA: compiled by NVRTC, run by a simulated GPU that watches every access and every
-barrier, and held against the executor by the tests of kernels in C++."""
+"""CUDA kernels, compiled by NVRTC and run on a simulated GPU that checks every access and barrier.
+The tests of C++ kernels compare them with the executor."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Kernels in OpenCL C: rewritten from the text for GPUs, compiled and run by an OpenCL device, and
-compared with the executor by the tests of kernels in C++."""
+"""OpenCL C kernels, rewritten from the common GPU text and run on an OpenCL device. The tests of
+C++ kernels compare them with the executor."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ pytestmark = pytest.mark.usefixtures("always")
 
 
 def test_data_that_the_check_has_not_seen() -> None:
-    """A kernel is right for what other arguments bring out, not for those that it was checked
-    with."""
+    """A kernel is right for special values that did not occur when it was checked."""
 
     def function(x: Tensor, y: Tensor, h: Tensor) -> Any:
         return (
@@ -83,7 +82,7 @@ def test_copies_of_halves_keep_their_bits() -> None:
 
 
 def test_gradients_of_parts_of_one_product() -> None:
-    """Their memory is filled and copied as integers, of which no other call tells the dtype."""
+    """Their memory is filled and copied as integers, and no other call shows the dtype."""
     torch.manual_seed(0)
     layer = torch.nn.Linear(64, 192).to("dl")
 
@@ -163,7 +162,7 @@ RANDOM: tuple[Function, ...] = (
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_programs(seed: int) -> None:
-    """Random calls on values that were made before, some of which have one number for each row."""
+    """Random calls on earlier values, some of which have one scalar per row."""
     draw = torch.Generator().manual_seed(seed)
     steps = torch.randint(1000, (14, 3), generator=draw).tolist()
 
@@ -216,6 +215,6 @@ def test_a_model_trains_with_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_other_steps_made_is_written_to_once(function: Function, turned: bool) -> None:
-    """The call that tries the kernels, too, whose graph works in place on what was made before."""
+    """Also in the trial run of the kernels, when the graph writes in place to an earlier result."""
     x, y = torch.randn(70, 515).to("dl"), torch.randn(70, 515).to("dl")
     run(function, x.t().contiguous().t() if turned else x, y, eps=16.0)

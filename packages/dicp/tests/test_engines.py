@@ -1,4 +1,4 @@
-"""A wheel's own graph engine: it runs what it accepts, and never makes results differ."""
+"""Graph engine of a wheel: it runs the calls that it accepts, and results never differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mutate(x: Tensor, y: Tensor) -> Tensor:
 
 
 def run(function: Callable[..., Tensor], times: int = 3) -> None:
-    """Compiled and eager runs agree in results and in what they write."""
+    """Check that compiled and eager runs agree in results and mutated arguments."""
     compiled = torch.compile(function, backend="dl", options=OPTIONS)
     given, other = (torch.rand(4, 8, device="dl") for _ in range(2))
     for _ in range(times):
@@ -43,7 +43,7 @@ def test_it_runs_its_calls_and_the_executor_the_others(
 ) -> None:
     with installed(tmp_path, monkeypatch):
         run(function)
-    # Two graphs of each of the two later calls; the first is recorded, and tried.
+    # Two graphs in each of the two later runs; the first run is recorded and checked.
     assert statistics.engine_runs == {"toy": 4}
     assert not statistics.dropped and not statistics.eager
     said = explain()
@@ -66,11 +66,11 @@ FAULTS = {
         ("return json.dumps", "from dl_dicp.engines import RejectedError as R; raise R('full') #"),
         "RejectedError: full",
     ),
-    "does not load": (("return Engine()", "raise ImportError('libtoy.so')"), "it does not load"),
+    "does not load": (("return Engine()", "raise ImportError('libtoy.so')"), "it cannot be loaded"),
     "returns a number": (("return Engine()", "return 7"), "7 is not a graph engine"),
     "answers for too few": (
         ("return [self", "return [True] and [self.fits(entry, *entry['calls'][0])] #"),
-        "it answered for 1 of 5 calls",
+        "accepts() has returned 1 values for 5 calls",
     ),
     "computes nonsense": (("np.multiply}", "np.subtract}"), "value 0 of its graph differs"),
     "writes nothing": (

@@ -1,4 +1,4 @@
-"""`dl dicp explain` runs a program and says what its graphs became."""
+"""`dl dicp explain` runs a program and reports what its graphs became."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_script_is_run_and_explained(tmp_path: Path, capsys: pytest.CaptureFix
     assert "    contract graph, 1 calls: diopiExp" in said
     assert "    host call sin: it ran on the CPU" in said
     assert (
-        "in all: 2 programs, 2 runs of contract graphs with 2 calls, 0 of them block by block, "
+        "in total: 2 programs, 2 runs of contract graphs with 2 calls, 0 of them block by block, "
         "1 host calls" in " ".join(said)
     )
     (recompiled,) = [line for line in said if line.startswith("Dynamo recompiled function: ")]
@@ -66,7 +66,7 @@ def test_the_page_does_not_replace_the_program(
     program.write_text(PROGRAM)
     assert explain("--html", str(program), "--force", str(program)) == 2
     said = capsys.readouterr()
-    assert said.out == "" and f"--html {program} is the program itself" in said.err
+    assert said.out == "" and f"--html {program} would overwrite the program" in said.err
     assert program.read_text() == PROGRAM
 
 
@@ -102,7 +102,7 @@ def test_the_page_shows_the_plan_and_what_patterns_did() -> None:
     compiled(torch.rand(64, 64, device="dl"), torch.rand(64, 64, device="dl"))
     shown = explain_page("a <program>")
     assert "dl dicp explain a &lt;program&gt;" in shown
-    assert "left alone, because a tensor in between is used elsewhere" in shown
+    assert "left alone, because an intermediate tensor is used elsewhere" in shown
     assert "16 KiB at 0, from call 0 (diopiExp) to call 1 (diopiCos)" in shown
     assert 'src="' not in shown and "http" not in shown.replace("http-equiv", "")
     (graph,) = all_graphs

@@ -1,4 +1,4 @@
-"""Exported programs become graph files that run where there is no torch."""
+"""Exported programs become graph files that run without torch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dl_dicp.export.exporter import ExportError, export
 from dl_graph import Session
 from dl_graph.errors import GraphError
 
-# A warning of torch.export about its own code.
+# torch.export warns about its own code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
 
 WITHOUT_TORCH = """
@@ -36,7 +36,7 @@ Exported = tuple[torch.export.ExportedProgram, torch.nn.Module, tuple[torch.Tens
 
 
 def library() -> Path:
-    """Path of the library of the vendor under test."""
+    """Return the path of the library of the vendor under test."""
     return Path(_C.device_info(0)["library"])
 
 
@@ -175,7 +175,7 @@ def test_a_c_program_runs_three_lengths(tmp_path: Path) -> None:
         command = [tmp_path / "run_graph", tmp_path / "model.dlg", library(), str(count)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found = torch.tensor([float(x) for x in done.stdout.split()]).reshape(count, 4)
-        # It prints six digits.
+        # The C program prints six digits.
         assert torch.allclose(found, model(torch.ones(count, 8)), rtol=1e-5, atol=1e-5)
 
 

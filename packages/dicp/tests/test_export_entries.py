@@ -1,4 +1,4 @@
-"""Several programs in one graph file, what is computed when it is made, and its check."""
+"""Several programs in one graph file, folding of parameters, and the check of the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dl_dicp.export.exporter import ExportError, export, export_entries
 from dl_dicp.folding import batch_norm
 from dl_graph import ContractGraph, Session, load
 
-# A warning of torch.export about its own code.
+# torch.export warns about its own code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
 
 PREFILL = (torch.tensor([[3, 1, 4, 1, 5]]), torch.arange(5))
@@ -98,7 +98,7 @@ def test_states_that_begin_otherwise_are_refused() -> None:
     (cache,) = [buffer for name, buffer in other.named_buffers() if name.endswith("keys")]
     cache.fill_(1)
     programs = {"prefill": exported(llama(), *PREFILL), "decode": exported(other, *DECODE)}
-    with pytest.raises(ExportError, match="keys' begins with other contents in the entry 'decode'"):
+    with pytest.raises(ExportError, match="keys' has other initial contents in the entry 'decode'"):
         export_entries(programs)
 
 
@@ -190,7 +190,7 @@ def test_a_wrong_fold_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(graph: Any, norm: Any, result: Any) -> None:
         fold(graph, norm, result)
         made = (n for n in graph.nodes if n.target is torch.ops.aten.conv2d.default)
-        *_, convolution = made  # the old one goes
+        *_, convolution = made  # the last one replaces the old convolution
         with graph.inserting_before(convolution):
             spoilt = graph.call_function(torch.ops.aten.neg.default, (convolution.args[2],))
         spoilt.meta = dict(convolution.args[2].meta)
@@ -220,7 +220,7 @@ def test_the_check_finds_a_graph_that_gives_something_else(
     monkeypatch.setattr("dl_dicp.export.exporter.export_entries", lambda *_: spoilt)
     command = ["compile", str(tmp_path / "model.pt2"), "-o", str(tmp_path / "model.dlg")]
     assert main([*command, "--check"]) == 1
-    assert "gives something else than the program: main: " in capsys.readouterr().err
+    assert "of the graph differ from those of the program: main: " in capsys.readouterr().err
     assert not (tmp_path / "model.dlg").exists()
 
 
@@ -230,9 +230,9 @@ def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     out = ["-o", str(tmp_path / "model.dlg")]
     for given, code, said in (
         ([str(file), str(file), *out], 2, "two programs have the same name"),
-        ([f"a-b={file}", *out], 2, "'a-b' is not a name of an entry"),
+        ([f"a-b={file}", *out], 2, "'a-b' is not a valid entry name"),
         ([str(file), "-o", str(tmp_path / "none" / "model.dlg")], 2, "none is not a folder"),
-        ([str(file), *out, "--vendor", "none"], 2, "no device of the vendor 'none' is there, but"),
+        ([str(file), *out, "--vendor", "none"], 2, "no device of the vendor 'none' is available"),
     ):
         assert main(["compile", *given]) == code
         assert said in capsys.readouterr().err

@@ -1,7 +1,7 @@
-"""Programs with one thing wrong: none is used, and the caller's results and arguments are right.
+"""Programs with an injected fault: they are not used, and the caller's results are right.
 
-Each fault is planted in what is recorded or in the graph that is made of it. Some are refused by
-the verifier, some show when the new program is tried on copies.
+Each fault is injected into the record of a run or into the graph that is built from the record. The
+verifier rejects some; others are detected when the new program is checked on copies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def model(x: torch.Tensor, y: torch.Tensor, counts: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """With a written argument, views, random numbers, a constant and reused temporaries."""
+    """Use a mutated argument, views, random numbers, a constant and reused temporaries."""
     counts.add_(1)
     left, right = x[:, 1:4], x[:, 4:7]
     mixed = torch.sub(left @ y, right.exp(), alpha=2)
@@ -42,14 +42,14 @@ def inputs(seed: int) -> list[torch.Tensor]:
 
 
 def run(function: Any, seed: int) -> list[torch.Tensor]:
-    """Results and arguments, on the host."""
+    """Return results and arguments, on the host."""
     given = inputs(seed)
     torch.manual_seed(seed)
     return [x.cpu() for x in (*function(*given), *given)]
 
 
 def in_calls(change: Callable[[list[calls.Call]], list[calls.Call]]) -> Plant:
-    """A fault in what one operator has asked of the vendor."""
+    """Return a fault in the recorded calls of one operator."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = dl_dicp.recording.recorder.lower
@@ -59,7 +59,7 @@ def in_calls(change: Callable[[list[calls.Call]], list[calls.Call]]) -> Plant:
 
 
 def in_one(operator: str, change: Callable[[calls.Call], list[calls.Call]]) -> Plant:
-    """A fault in each call of an operator."""
+    """Return a fault in each call of an operator."""
 
     def changed(made: list[calls.Call]) -> list[calls.Call]:
         return [new for c in made for new in (change(c) if c.operator == operator else [c])]
@@ -85,7 +85,7 @@ def draw_twice(made: list[calls.Call]) -> list[calls.Call]:
 
 
 def in_trace(change: Callable[[Any], None]) -> Plant:
-    """A fault in the record of the whole graph."""
+    """Return a fault in the record of the whole graph."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = dl_dicp.recording.recorder.Trace.fold
@@ -123,7 +123,7 @@ def lose_a_constant(trace: Any) -> None:
 
 
 def swap_arguments(trace: Any) -> None:
-    """Reads of one argument go to a copy of another one."""
+    """Redirect reads of one argument to a copy of another one."""
     x = trace.arguments[0].block
     counts = trace.arguments[2].block
     x.slot, counts.slot = counts.slot, x.slot
@@ -135,7 +135,7 @@ def return_a_stale_tensor(trace: Any) -> None:
 
 
 def write_to_an_argument(call: calls.Call) -> list[calls.Call]:
-    """It leaves its result in the argument that it reads, too."""
+    """Also copy the result to the argument that the call reads."""
     target: Ref = call.arguments["input"]
     place = Ref(target.block, "float32", (2,), (1,), 0)
     return [call, calls.Call("diopiMulInpScalar", {"input": place, "other": TWO})]
@@ -145,7 +145,7 @@ TWO = {"dtype": "float64", "value": (2.0).hex()}
 
 
 def in_document(change: Callable[[dict[str, Any]], None]) -> Plant:
-    """A fault in the graph's document."""
+    """Return a fault in the graph's document."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = dl_dicp.program.compiled_program.build
@@ -190,7 +190,7 @@ def view_beyond_its_storage(document: dict[str, Any]) -> None:
 
 
 def share_a_temporary(document: dict[str, Any]) -> None:
-    """Two temporaries in one storage: the later one overwrites what is still needed."""
+    """Put two temporaries into one storage, where the later one overwrites live data."""
     temps = [i for i, s in enumerate(entry(document)["storages"]) if s["kind"] == "temp"]
     values = [v for v in entry(document)["values"] if v["storage"] in temps]
     largest = max(temps, key=lambda i: entry(document)["storages"][i]["bytes"])
@@ -199,7 +199,7 @@ def share_a_temporary(document: dict[str, Any]) -> None:
 
 
 def stale_generator(patch: pytest.MonkeyPatch) -> None:
-    """The program draws from a generator that stands where it stood when it was recorded."""
+    """Rewind the generator to its state of the recording before each run."""
     right = dl_dicp.program.compiled_program.Program.execute
 
     def execute(self: Any, *given: Any) -> list[Any]:
@@ -214,7 +214,7 @@ def stale_generator(patch: pytest.MonkeyPatch) -> None:
 
 
 def unknown_mutation(patch: pytest.MonkeyPatch) -> None:
-    """It is not known that the graph writes to an argument."""
+    """Hide that the graph writes to an argument."""
     patch.setattr(dl_dicp.compiled, "find_written_arguments", lambda module: set())
 
 
@@ -236,7 +236,7 @@ def shift_offset(by: int) -> Callable[[Ref], Ref]:
 
 
 def elsewhere(ref: Ref) -> Ref:
-    """The same tensor in memory that was not written."""
+    """Return the same tensor in memory that was not written."""
     return replace(ref, block=Block(ref.block.base, ref.block.size))
 
 

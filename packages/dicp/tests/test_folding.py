@@ -1,4 +1,4 @@
-"""Values that depend on frozen weights alone: computed once, and again when weights change."""
+"""Values that depend only on frozen weights: computed once, and again when weights change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dl_dicp.reports.explain import explain
 
 
 class Normed(nn.Module):
-    """A convolution, batch norm and an activation."""
+    """Convolution, batch norm and an activation."""
 
     def __init__(self, *, bias: bool = True, affine: bool = True, groups: int = 1) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Normed(nn.Module):
 
 
 class Scaled(nn.Module):
-    """Work on weights before they are used, views of them, and a buffer."""
+    """Operators on weights before their use, views of weights, and a buffer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def compiled(net: nn.Module, **options: Any) -> Any:
 
 
 def calls_of(run: Any, *arguments: Any) -> int:
-    """How many operators a call of a program takes."""
+    """Return the number of operator calls in a run of a program."""
     with torch.no_grad():
         for _ in range(3):
             run(*arguments)
@@ -161,7 +161,7 @@ def test_batch_norm_in_half_precision_stays_in_the_graph(dtype: torch.dtype, fro
 
 
 def test_weights_that_cannot_be_folded_are_left_alone() -> None:
-    """Later ones may overflow, where those that were compared did not."""
+    """Folded weights may overflow later, even if those that were compared did not."""
     net = nn.Sequential(nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8)).eval().half().to("dl")
     run = compiled(net)
     x = (torch.randn(2, 3, 8, 8) * 1e-3).half().to("dl")
@@ -295,7 +295,7 @@ def test_a_wrong_fold_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with torch.no_grad():
         for _ in range(3):
             torch.testing.assert_close(run(x), net(x), rtol=1e-5, atol=1e-5)
-    assert "nothing is computed once, as value 0 differed" in explain()
+    assert "nothing is computed once, because value 0 differed" in explain()
 
 
 def test_gradients_are_of_the_weights() -> None:

@@ -1,4 +1,4 @@
-"""Frozen weights: what is kept of them is right, is used, and is gone when they change."""
+"""Frozen weights: cached data are right, are used, and are dropped when weights change."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_is_kept_is_used_and_only_by_the_compiled_model() -> None:
     compiled = frozen(net)
     with torch.no_grad():
         first = compiled(images())
-        net.linear.weight.data.zero_()  # past torch's counting
+        net.linear.weight.data.zero_()  # torch does not count this write
         assert torch.equal(compiled(images()), first)
         assert not torch.equal(net(images()), first)
 
@@ -130,7 +130,7 @@ def test_weights_of_inference_mode_are_not_frozen(vendor: Constants) -> None:
 
 
 def test_two_programs_of_one_weight_both_notice_writes(vendor: Constants) -> None:
-    """Whichever runs first after a write."""
+    """No matter which one runs first after a write."""
     net = model()
     compiled = torch.compile(net, backend="dl", dynamic=False, options={"frozen": True})
     batches = [torch.randn(n, 16, 10, 10).to("dl") for n in (2, 3)]
@@ -170,7 +170,7 @@ def test_steps_of_fused_optimizers_are_noticed(name: str) -> None:
 
 
 def test_other_memory_in_the_same_place_is_noticed() -> None:
-    """``weight.data = ...`` leaves the version as it was; the old memory may come back."""
+    """``weight.data = ...`` does not change the version, and the old memory may be reused."""
     net = model()
     compiled = frozen(net)
     with torch.no_grad():
@@ -226,5 +226,5 @@ def test_without_the_extension_it_changes_nothing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_no_option_is_refused() -> None:
-    with pytest.raises(Exception, match="the option frozen is 'yes', neither True nor False"):
+    with pytest.raises(Exception, match="the option frozen is 'yes', not True or False"):
         torch.compile(model(), backend="dl", options={"frozen": "yes"})(images())

@@ -1,4 +1,4 @@
-"""Functions of the CPU in the memory of the device: nothing is copied, and nothing is confused."""
+"""CPU functions on device memory: nothing is copied, and memory is shared as expected."""
 
 from __future__ import annotations
 

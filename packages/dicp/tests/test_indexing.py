@@ -1,4 +1,4 @@
-"""Indices that are tensors of integers are in graphs; wrong ones are errors."""
+"""Indexing with integer tensors is in graphs; invalid indices are errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_argument_of_the_host_is_an_index() -> None:
 
 @pytest.mark.parametrize(("row", "column"), [(0, 5), (0, -6), (4, 0), (-5, 4)])
 def test_an_index_out_of_range_is_an_error(row: int, column: int) -> None:
-    """Even where the element of the next row would be one."""
+    """Even if the flattened index would be that of an element in the next row."""
     run = torch.compile(lambda x, i, j: x[i, j], backend="dl")
     x = torch.randn(4, 5).to("dl")
     right = torch.tensor([1]).to("dl")

@@ -56,7 +56,7 @@ def test_its_name_is_known() -> None:
 def test_kernels_of_inductor_run_in_the_memory_of_the_device(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No copy goes in or out: addresses are the same on both sides of the call."""
+    """Nothing is copied: addresses are the same on both sides of the call."""
     inside: list[tuple[list[int], list[int]]] = []
     made = _C.HostCall
 
@@ -101,7 +101,7 @@ def test_models(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["encoder", "decoder", "residual"])
 def test_training(name: str) -> None:
-    """Gradients and buffers are eager mode's, and so are three steps of an optimizer."""
+    """Gradients, buffers and three optimizer steps agree with eager mode."""
     (one, inputs), (other, _) = on_dl(name), on_dl(name)
     other.load_state_dict(one.state_dict())
     run = compile_(one)
@@ -122,7 +122,7 @@ def test_training(name: str) -> None:
 
 
 def assert_near(actual: Tensor | None, wanted: Tensor | None) -> None:
-    """After steps of training, where rounding has gone on."""
+    """Compare after training steps, in which rounding errors have accumulated."""
     assert actual is not None and wanted is not None
     torch.testing.assert_close(actual.cpu(), wanted.cpu(), rtol=1e-4, atol=1e-5)
 
@@ -175,7 +175,7 @@ def test_graph_breaks() -> None:
     ("causal", "masked", "heads"), [(False, False, 4), (True, False, 2), (False, True, 4)]
 )
 def test_attention_is_the_cpus(causal: bool, masked: bool, heads: int) -> None:
-    """Also where several heads of queries share keys, with and without a mask."""
+    """Including grouped-query attention, with and without a mask."""
     mask = torch.zeros(5, 5).masked_fill(torch.rand(5, 5) > 0.7, -9.0).to("dl") if masked else None
 
     def function(*parts: Tensor) -> Tensor:
@@ -201,7 +201,7 @@ def test_half_precision() -> None:
     run = compile_(model)
     with torch.no_grad(), torch.autocast("dl", torch.bfloat16):
         for _ in range(2):
-            # Between operators it does not round to half precision.
+            # Inductor does not round to half precision between operators.
             made, wanted = run(*inputs), model(*inputs)
             torch.testing.assert_close(made.cpu(), wanted.cpu(), rtol=0, atol=0.03)
     assert all_by_inductor(), explain()

@@ -1,4 +1,4 @@
-"""Where Inductor gets no graph, the default engine runs it, and says why."""
+"""If Inductor cannot compile a graph, the default engine runs it and reports why."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_device_with_memory_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_device_that_computes_while_the_host_goes_on() -> None:
     info = {"vendor": "late", "host_accessible": True, "synchronous": False}
-    assert "while the host goes on" in why_out_of_reach(info)
+    assert "computes asynchronously" in why_out_of_reach(info)
     assert not why_out_of_reach({**info, "synchronous": True})
 
 
@@ -101,7 +101,7 @@ def test_a_backward_graph_that_does_not_compile(monkeypatch: pytest.MonkeyPatch)
 
 
 def train() -> None:
-    """Three backward runs, compiled and eager."""
+    """Run three training steps, compiled and eager."""
     model = nn.Sequential(nn.Linear(8, 6), nn.LayerNorm(6), nn.GELU(), nn.Linear(6, 3)).to("dl")
     run = compile_(model)
     for _ in range(3):
@@ -113,7 +113,7 @@ def train() -> None:
 
 
 def swapped(monkeypatch: pytest.MonkeyPatch, operator: Any, other: Any) -> None:
-    """Have the graph of the CPU compute something else."""
+    """Make the CPU graph compute another operator."""
     true = host_graph._move
 
     def wrong(copy: Any, node: Any) -> None:
@@ -127,7 +127,7 @@ def swapped(monkeypatch: pytest.MonkeyPatch, operator: Any, other: Any) -> None:
 def test_a_wrong_graph_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     swapped(monkeypatch, torch.ops.aten.tanh.default, torch.ops.aten.sin.default)
     run = compile_(chain)
-    with pytest.warns(RuntimeWarning, match="value 0 of its graph differs from the eager run's"):
+    with pytest.warns(RuntimeWarning, match="value 0 of its graph differs from that of the eager"):
         run_both(run)
     assert ran_by_default("value 0") and not runs()
 
@@ -155,7 +155,7 @@ def test_a_wrong_write_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
             assert_agree(run(x, y), function(other, y))
             assert torch.equal(x.cpu(), other.cpu())
 
-    with pytest.warns(RuntimeWarning, match="differs from the eager run's"):
+    with pytest.warns(RuntimeWarning, match="differs from that of the eager run"):
         both()
     assert not runs()
 
@@ -163,16 +163,16 @@ def test_a_wrong_write_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_forward_graph_takes_the_backward_graph_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """That was to be compiled for how the results of the former lie."""
+    """It would have been compiled for the strides of the forward graph's results."""
     swapped(monkeypatch, torch.ops.aten.erf.default, torch.ops.aten.sin.default)
-    with pytest.warns(RuntimeWarning, match="differs from the eager run's"):
+    with pytest.warns(RuntimeWarning, match="differs from that of the eager run"):
         train()
     assert not runs() and statistics.graphs > 0
-    assert any("its forward graph is not Inductor's" in why for _, why in statistics.dropped)
+    assert any("Inductor does not run its forward graph" in why for _, why in statistics.dropped)
 
 
 def test_random_numbers_are_the_devices() -> None:
-    """Dropout in training runs in the default engine, and draws what it draws in eager mode."""
+    """Dropout in training runs in the default engine and draws the same numbers as eager mode."""
     model = nn.Sequential(nn.Linear(8, 32), nn.Dropout(0.5)).to("dl")
     run = compile_(model)
     x = vector(4, 8)
@@ -218,7 +218,7 @@ def test_attention_that_trains_its_mask() -> None:
         grads.append(mask.grad)
     assert_agree(grads[0], grads[-1])
     assert_agree(grads[1], grads[-1])
-    # Its forward graph has one: that the mask gets a gradient is seen in the backward graph.
+    # The forward graph has one: only the backward graph shows that the mask gets a gradient.
     assert ran_by_default("no counterpart on the CPU") and runs() == 2
 
 

@@ -1,4 +1,4 @@
-"""Memory that Inductor's graphs read and write: arguments, caches, buffers, tensors of the host."""
+"""Memory that Inductor's graphs read and write: arguments, caches, buffers, host tensors."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_written_arguments_that_share_memory() -> None:
 
 
 def test_written_arguments_that_begin_to_share_memory() -> None:
-    """As in the default engine: of them each write is seen, one after the other."""
+    """As in the default engine: each write is visible to the next one."""
 
     def function(x: Tensor, y: Tensor) -> None:
         x.mul_(2)

@@ -14,12 +14,13 @@ from agreement import assert_agree
 from dl_dicp import statistics
 from dl_dicp.compiled import NESTED, CompiledGraph
 
-# Torch warns that nested tensors are a prototype.
+# Torch warns that nested tensors are in the prototype stage.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 WIDTH = 8
 LENGTHS = ((3, 5, 2), (3, 5, 2), (4, 1, 7), (2, 2, 2), (5, 6), (9, 1, 8))
-"""Lengths of sequences by batch. Jagged dimensions with equal lengths differ, too."""
+"""Sequence lengths of each batch. Jagged dimensions are distinct even if their lengths are
+equal."""
 
 
 def jagged(lengths: tuple[int, ...]) -> Tensor:
@@ -43,7 +44,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "values": lambda x: x * x.values().shape[0],
 }
 IN_EAGER_MODE = ("softmax of sequences", "padding", "attention")
-"""Functions with a part that compiled graphs leave to eager mode, or to a program per layout."""
+"""Functions of which a part runs eagerly, or has a separate program for each layout."""
 
 
 def gradient(result: Tensor, weight: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""A failing graph becomes the smallest one that still fails, with the values that it fails with."""
+"""A failing graph is reduced to the smallest one that still fails, with the failing inputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cpu() -> Vendor:
 
 
 def chain() -> Failing:
-    """Five calls, one after the other."""
+    """Return a graph of five consecutive calls."""
     builder = GraphBuilder()
     entry = builder.entry("main")
     x = entry.input("x", (4, 8), "float32")
@@ -101,7 +101,7 @@ def test_a_command_that_cannot_be_started_is_named() -> None:
 def test_the_command_finds_what_loses_digits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """exp(x) + 10⁸ - 10⁸ is right in float64 alone; the exponential is not to blame."""
+    """exp(x) + 10⁸ - 10⁸ is right only in float64; the exponential is not to blame."""
     builder = GraphBuilder()
     entry = builder.entry("main")
     x, big = entry.input("x", (4, 8), "float32"), entry.input("big", (4, 8), "float32")
@@ -136,9 +136,9 @@ def test_the_command_replaces_no_file_and_refuses_nonsense(
     for output, options, why in (
         (graph, [], "a.dlg exists; --force replaces it"),
         (small, [], "small.npz exists; --force replaces it"),
-        (str(tmp_path / "x.npz"), [], "is the name of its inputs; end it with .dlg"),
-        (str(tmp_path / "x.dlg"), ["--steps", "-5"], "--steps -5: give 0 or more"),
-        (str(tmp_path / "x.dlg"), ["--steps", "nan"], "--steps nan: give 0 or more"),
+        (str(tmp_path / "x.npz"), [], "would be the input file, too; end it with .dlg"),
+        (str(tmp_path / "x.dlg"), ["--steps", "-5"], "--steps is -5, but must be 0 or more"),
+        (str(tmp_path / "x.dlg"), ["--steps", "nan"], "--steps is nan, but must be 0 or more"),
         (str(tmp_path / "x.dlg"), ["--fails", ""], "--fails '' is not a command"),
     ):
         assert main(["dicp", "minimize", graph, inputs, "-o", output, *options]) == 2

@@ -1,4 +1,4 @@
-"""Reports of the tests of models, on a small model. Those of the list are a nox session."""
+"""Reports of model tests, on a small model. A nox session tests the models of the list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_small_model_is_as_eager() -> None:
 
 
 def off_in_training(results: list[Any]) -> list[Any]:
-    """Forward graphs of training return what backward needs, too."""
+    """Change only training: its forward graphs also return values for the backward pass."""
     return [results[0] * 1.001, *results[1:]] if len(results) > 1 else results
 
 

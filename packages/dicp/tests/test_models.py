@@ -1,4 +1,4 @@
-"""Models of all families give what they give without compilation."""
+"""Compiled models of all families agree with eager mode."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_inference_is_as_eager(name: str) -> None:
         for _ in range(3):
             assert_agree(compiled(*inputs), eager(*inputs))
     for one, other in zip(state_of(model).values(), state_of(eager).values(), strict=True):
-        assert_agree(one, other)  # patterns round otherwise, and caches keep what they computed
+        assert_agree(one, other)  # patterns round differently, and caches keep the results
     assert statistics.graphs >= 2
     assert not statistics.eager
 
@@ -69,21 +69,21 @@ def test_batch_norm_in_evaluation_has_gradients() -> None:
     compiled = torch.compile(model, backend="dl")
     for _ in range(2):
         for run in (compiled, eager):
-            # The second call must not find that the first one has changed what was saved.
+            # The second call must not change the saved tensors of the first one.
             (run(*inputs).sum() + run(*inputs).sum()).backward()
     for one, other in zip(model.parameters(), eager.parameters(), strict=True):
         assert_agree(one.grad, other.grad)
     assert not statistics.eager
 
 
-# A warning of Dynamo where it traces optimizers.
+# Dynamo warns when it traces optimizers.
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
 def test_a_compiled_optimizer_counts_each_step_once() -> None:
     model, _ = on_dl("residual")
     eager = copy.deepcopy(model)
     own, other = (torch.optim.AdamW(m.parameters(), lr=0.01) for m in (model, eager))
     step = torch.compile(own.step, backend="dl")
-    # Dynamo's steps are rounded otherwise than those without it.
+    # Steps traced by Dynamo round differently from eager ones.
     other_step = torch.compile(other.step, backend="aot_eager")
     for _ in range(3):
         for parameter, twin in zip(model.parameters(), eager.parameters(), strict=True):

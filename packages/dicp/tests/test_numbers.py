@@ -1,4 +1,4 @@
-"""Operators of a tensor and a number stay in the graph, and give what eager mode gives."""
+"""Operators on a tensor and a scalar stay in the graph and agree with eager mode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES: dict[str, Callable[[Tensor], Tensor]] = {
     "xlogy of a number": lambda x: torch.xlogy(2, x),
     "floor_divide": lambda x: 50 // x,
     "floor_divide by a number": lambda x: x // 3,
-    # Numbers of the host in tensors.
+    # Host scalars in tensors.
     "sub": lambda x: torch.tensor(2.0) - x,
     "sub, an integer": lambda x: torch.tensor(200) - x,
     "maximum": lambda x: torch.maximum(x, torch.tensor(5)),

@@ -1,4 +1,4 @@
-"""Compiled graphs pass through the observers of dl-core: tools check them there."""
+"""Compiled graphs pass through dl-core's observers, by which tools check them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_observer_stands_in_for_a_graph(
     assert all(torch.equal(run(x), expected) for _ in range(3))
     ((kind, module, part),) = graphs
     assert kind == "inference"
-    # A part is compiled as it is: its first call records it, and later ones run it as a graph.
+    # A part is compiled without observers: its first call is recorded, later ones run a graph.
     alone = part(module)
     assert all(torch.equal(alone([x])[0], x.sin() + 1) for _ in range(3))
     torch._dynamo.reset()

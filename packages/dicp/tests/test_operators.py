@@ -1,4 +1,4 @@
-"""The tests of operators: a sample passes, and wrong results are reported."""
+"""`dl dicp test ops`: a sample of operators passes, and wrong results are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dl_dicp.testing.operators import Case, Report, Unseeded, cases
 from dl_dicp.testing.run import run_operators
 from dl_dicp.testing.selection import Selection, SelectionError
 
-# Torch warns of much while it lists and compiles its operators.
+# Torch gives many warnings while it lists and compiles its operators.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 SAMPLE = Selection(300, "2")
@@ -71,7 +71,7 @@ def test_what_a_program_keeps_of_its_first_numbers_is_told(monkeypatch: pytest.M
     with Unseeded():
         report = operators.run(case("exp | forward | float32"), dynamic=False)
     assert report.problem is not None
-    assert report.problem.endswith("(on other numbers)")
+    assert report.problem.endswith("(with other values)")
 
 
 def test_a_gradient_and_a_written_argument_are_compared() -> None:
@@ -119,7 +119,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dicp", "test", "ops", "-k", "no such operator"]) == 2
     assert "choose no test" in capsys.readouterr().err
     assert main(["dicp", "test", "models", "--sample", "0"]) == 2
-    assert "want N or N/SEED" in capsys.readouterr().err
+    assert "expected N or N/SEED" in capsys.readouterr().err
 
 
 def test_zeros_without_memory_are_no_dense_tensors() -> None:

@@ -26,7 +26,7 @@ def test_a_pattern_is_what_it_says(name: str) -> None:
 
 
 class Wrong(MultiplyAdd):
-    """Computes another number, knows no condition, and shows a condition that it has not."""
+    """Pattern with wrong values, a condition without an example, and an unknown condition."""
 
     name = "wrong"
     conditions: Mapping[str, str] = {"alpha": "it says so", "never": "nothing shows it"}
@@ -48,9 +48,9 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> Wrong:
 
 def test_the_harness_finds_a_wrong_pattern(wrong: Wrong) -> None:
     said = "\n".join(problems_of(wrong))
-    assert "example 0 was not rewritten" in said  # the check on its first run has caught it
+    assert "example 0 was not rewritten" in said  # its first run failed the check
     assert "the counterexample of 'alpha' was rewritten 0 times; declined: []" in said
-    assert "'broadcast' is none of its conditions" in said
+    assert "'broadcast' is not one of its conditions" in said
     assert "no counterexample shows the condition 'never'" in said
 
 
@@ -109,13 +109,13 @@ def test_a_wheel_adds_a_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     change = ('name = "other"', 'name = "rms-norm"')
     with (
         installed(broken, monkeypatch, change, WHEEL),
-        pytest.warns(RuntimeWarning, match="the name 'rms-norm' is taken"),
+        pytest.warns(RuntimeWarning, match="another pattern has the name 'rms-norm'"),
     ):
         assert "other" not in registry.all_patterns()
 
 
 def test_no_match_reaches_over_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tensor that changes between the first call and the last one is read too late."""
+    """A tensor that is written between the first and the last call would be read too late."""
 
     def function(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
         product = a * b

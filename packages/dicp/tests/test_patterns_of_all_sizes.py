@@ -1,4 +1,4 @@
-"""Patterns in programs for all sizes: their conditions have to hold at all sizes."""
+"""Patterns in programs for all sizes: their conditions must hold at all sizes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_fewer_queries_than_a_pattern_was_recorded_with_have_a_program_without_i
 
 
 def product(shape: tuple[Any, ...], added: tuple[Any, ...]) -> list[Call]:
-    """``x @ w + b`` with a product of this shape."""
+    """Return the calls of ``x @ w + b`` with a product of this shape."""
     rows, width = shape
     a, w, p, b, out = (Block(0, 0) for _ in range(5))
 
@@ -115,8 +115,8 @@ def product(shape: tuple[Any, ...], added: tuple[Any, ...]) -> list[Call]:
         ((M,), True),
         ((M * 2 // 2,), True),
         ((N, M), True),
-        ((minimum(M, 9),), False),  # so at the recorded sizes
-        ((N - 34,), False),  # so at the first ones
+        ((minimum(M, 9),), False),  # true at the recorded sizes
+        ((N - 34,), False),  # true at the first sizes
         ((N, M * M // M + 0), True),
         ((M + N, M), False),
     ],
@@ -171,7 +171,7 @@ def test_a_number_that_follows_from_sizes_is_no_number() -> None:
 def test_a_condition_that_holds_at_the_recorded_sizes_only_is_noticed_end_to_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The product has as many rows as the sum up to 30."""
+    """The product and the sum have equal numbers of rows only up to 30."""
     right = dl_dicp.sizes.all_sizes.unify
 
     def cut_off(one: Any, other: Any, fit: Fit) -> Any:
@@ -195,7 +195,7 @@ def test_a_condition_that_holds_at_the_recorded_sizes_only_is_noticed_end_to_end
     for rows in (60, 8):
         x = given(rows)
         assert_agree(run(*x), function(*x))
-    assert "for these sizes only: a size was taken for" in explain()
+    assert "for these sizes only: the size " in explain()
     assert statistics.patterns == {"multiply-add": 2}  # of one layout each
 
 

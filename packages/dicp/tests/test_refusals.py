@@ -1,4 +1,4 @@
-"""A call that the contract does not have is a host call; the rest of the graph stays one."""
+"""A call that the contract does not allow becomes a host call; the rest stays in graphs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def function(x: torch.Tensor) -> torch.Tensor:
 
 
 def spoil_sines(events: Any, addresses: Any) -> list[calls.Call]:
-    """Sines that are integers, which no vendor promises."""
+    """Make the results of sines integers, which the contract does not allow."""
     made = calls.lower(events, addresses)
     for call in made:
         if call.operator == "diopiSin":
@@ -42,7 +42,7 @@ def test_a_refused_call_is_a_host_call(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(4):
         x = torch.randn(8).to("dl")
         assert torch.equal(run(x).cpu(), function(x).cpu())
-    # The first call finds it out, the second one is recorded with it.
+    # The first call finds the rejected call; the second one is recorded with a host call.
     assert statistics.host_calls == {"sin": 2}
     assert statistics.graphs == 4
     assert not statistics.eager
@@ -52,7 +52,7 @@ def test_a_refused_call_is_a_host_call(monkeypatch: pytest.MonkeyPatch) -> None:
         for variant in graph.variants
         for host in variant.program.hosts
     ]
-    assert reason.startswith("the contract has no such call: diopiSin: ")
+    assert reason.startswith("the contract does not allow this call: diopiSin: ")
     assert "int32" in reason
 
 

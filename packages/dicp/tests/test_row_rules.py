@@ -1,4 +1,4 @@
-"""Every operator that the executor cuts into blocks gives, block by block, what it gives whole."""
+"""Every operator that the executor splits into blocks has the same results as a whole call."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dl_graph import ContractGraph, GraphBuilder, Session, Value
 from dl_graph.native import native
 
 SHAPE = (5, 3, 37)
-"""Blocks are of unequal sizes, and vectors of the processor have rests."""
+"""Number of rows. Blocks have unequal sizes, and vector loops have remainders."""
 
 BROADCAST = ((5, 3, 37), (37,), (3, 1), (5, 1, 37))
-"""Shapes of the tensors that are read in addition to the first one, in order."""
+"""Shapes of the input tensors after the first one, in order."""
 
 DTYPES = ("float32", "bool", "int64", "uint8")
-"""Dtypes that tensors of an operator may have; the first that it supports is used."""
+"""Dtypes for an operator's tensors, of which the first supported one is used."""
 
 SCALARS: dict[str, Any] = {"dim": -1, "keepdim": True, "p": 2.0, "ord": 2.0, "correction": 1}
 
@@ -43,7 +43,7 @@ def vendor() -> Vendor:
 
 
 def dtypes_of(operator: Operator) -> list[str]:
-    """Dtypes of all tensors that have no rule of their own."""
+    """Return the dtypes that all tensors without a separate rule support."""
     tensors = [p for p in operator.params if p.is_tensor or p.is_tensor_pointer]
     first = next((p for p in tensors if p.direction != "out"), tensors[0])
     return [d for d in DTYPES if d in _names(first.dtype)] or ["float32"]
@@ -65,7 +65,7 @@ def _names(listed: Any) -> set[str]:
 
 
 class Case:
-    """A graph of one call, and its inputs."""
+    """Graph of one call, with its inputs."""
 
     def __init__(self, operator: Operator, dtype: str, seed: int) -> None:
         self.operator = operator
@@ -180,7 +180,7 @@ def test_blocks_give_what_a_whole_call_gives(name: str, vendor: Vendor) -> None:
         tried += 1
         blocks = run(case, graph, vendor, blocks=True)
         for key, wanted in whole.items():
-            if rule(name) == "along":  # a vendor may sum in another order where there are more rows
+            if rule(name) == "along":  # a vendor may sum in another order if there are more rows
                 assert np.allclose(blocks[key], wanted, rtol=1e-5, atol=1e-6), (key, dtype)
             else:
                 assert blocks[key].tobytes() == wanted.tobytes(), (key, dtype)

@@ -1,4 +1,4 @@
-"""Never a wrong result: what cannot be a graph runs eagerly, and is reported."""
+"""Results are never wrong: operators that cannot be in a graph run eagerly and are reported."""
 
 from __future__ import annotations
 
@@ -205,8 +205,8 @@ def test_lengths_that_vary() -> None:
     for length in (4, 7, 9, 4, 16, 7):
         x, y = vector(length), vector(length)
         assert torch.equal(run(x, y).cpu(), chain(x, y).cpu())
-    # Dynamo's first graph serves one length, its second one all others; each is recorded first, and
-    # the second is compared once more at another length.
+    # Dynamo's first graph serves one length, the second one all others. Each is recorded first, and
+    # the second is compared with eager mode at another length.
     assert statistics.compiled == 2
     assert statistics.recorded == 3
     assert statistics.graphs == 3
@@ -246,7 +246,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("dtype", NUMBERS, ids=str)
 def test_a_number_that_stays_is_part_of_the_program(dtype: torch.dtype) -> None:
-    """A scalar of any dtype is rounded to that dtype and promotes as in eager mode."""
+    """A scalar of any dtype is rounded to this dtype and promotes as in eager mode."""
 
     def function(
         x: torch.Tensor, y: torch.Tensor, scale: torch.Tensor
@@ -260,7 +260,7 @@ def test_a_number_that_stays_is_part_of_the_program(dtype: torch.dtype) -> None:
         for given, wanted in zip(run(x, y, scale), function(x, y, scale), strict=True):
             assert given.dtype == wanted.dtype
             assert torch.equal(given.cpu(), wanted.cpu())
-    # With the second scalar it is recorded again, and read in a host call from then on.
+    # A second value makes the graph record again; then a host call reads the scalar.
     assert statistics.host_calls == {"mul.Tensor": 4}
     assert statistics.graphs == 2
 
@@ -302,7 +302,7 @@ def test_sizes_that_depend_on_data_run_eagerly() -> None:
     for numbers in ([1, 0, 2], [0, 0, 3], [4, 5, 6]):
         (found,) = run([torch.tensor(numbers, device="dl")])
         assert torch.equal(found.cpu(), torch.tensor(numbers).nonzero())
-    assert statistics.eager == {"nonzero: what it returns depends on data": 2}
+    assert statistics.eager == {"nonzero: the sizes or scalars of its results depend on data": 2}
 
 
 def test_positions_that_are_made_each_time_are_constants() -> None:
@@ -358,7 +358,7 @@ def test_an_error_names_the_operator() -> None:
 
 def test_options_that_are_none_are_refused() -> None:
     with pytest.raises(
-        Exception, match="unknown options speed; there are check, engine, frozen, limit"
+        Exception, match="unknown options speed; expected check, engine, frozen, limit"
     ):
         compile_(chain, speed=3)(vector(), vector())
     with pytest.raises(Exception, match="limit is -1"):

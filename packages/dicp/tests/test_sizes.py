@@ -1,5 +1,5 @@
-"""One program for all sizes: what is recorded twice serves any batch and length, and says when it
-cannot."""
+"""One program for all sizes: a graph that was recorded twice serves any batch and length, and
+reports when it cannot."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
 
 
 def step(word: Tensor, keys: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A step of decoding: the cache of keys grows by the words of this step."""
+    """Run a decoding step: the cache of keys grows by the tokens of this step."""
     keys = torch.cat([keys, word @ weight], 1)
     places = torch.arange(keys.shape[1], device=keys.device)
     scores = word @ keys.transpose(1, 2) + places / WIDTH
@@ -69,7 +69,7 @@ def test_two_records_serve_all_lengths_and_batches_of_a_growing_cache() -> None:
     assert statistics.recorded == 2
     assert statistics.compiled == 1
     assert not statistics.eager
-    # Two calls a step, but the first one is recorded, and another one compared with eager mode.
+    # Two calls in each step, except for the first recorded one and the one that is compared.
     assert statistics.graphs == 2 * len(batches) * steps - 2
 
 
@@ -169,7 +169,7 @@ def test_sizes_of_one_are_not_served() -> None:
         return (x[1:] * 2).sum(0)
 
     run = torch.compile(function, backend="dl", dynamic=True)
-    for rows in (4, 6, 2, 2, 7, 1):  # of two rows one is left, which torch treats otherwise
+    for rows in (4, 6, 2, 2, 7, 1):  # of two rows one is left, and torch specializes size 1
         x = torch.randn(rows, 3).to("dl")
         assert_agree(run(x), function(x))
     assert re.search(r"for all sizes: s\d+ from 2 to 1048576.*where .*2 <= -1 \+ s\d+", explain())
@@ -201,12 +201,12 @@ def test_records_that_differ_make_a_program_for_each_layout(
 
 
 def wrong_everywhere(right: Any) -> Any:
-    """A number that varies is taken for one that does not."""
+    """Return a fault that takes a varying number for a constant."""
     return lambda self, one, other: one
 
 
 def wrong_elsewhere(right: Any) -> Any:
-    """An expression that is right at the two recorded sizes, and nowhere else."""
+    """Return a fault with an expression that is right only at the two recorded sizes."""
 
     def size(self: Fit, one: int, other: int) -> Any:
         found = right(self, one, other)
@@ -220,7 +220,7 @@ def wrong_elsewhere(right: Any) -> Any:
 
 
 def wrong_scale(right: Any) -> Any:
-    """An expression that has the wrong factor."""
+    """Return a fault with an expression that has a wrong factor."""
 
     def size(self: Fit, one: int, other: int) -> Any:
         found = right(self, one, other)
@@ -243,7 +243,7 @@ def test_a_wrong_expression_is_caught(fault: Any, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_wrong_constant_is_caught_at_the_next_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A number that is right at both recorded sizes, and wrong far from them."""
+    """The constant is right at both recorded sizes, and wrong at larger ones."""
     right = dl_dicp.sizes.all_sizes.unify
 
     def spoilt(one: Any, other: Any, fit: Fit) -> Any:
@@ -310,11 +310,11 @@ def test_what_may_do_more_than_compute_is_not_called_for_records() -> None:
         x = torch.randn(rows, 3).to("dl")
         assert_agree(run(x), x * 2 + 1)
     assert set(seen) == {4, 6}
-    assert "dl_dicp_tests.doubled.default may do more than compute" in explain()
+    assert "dl_dicp_tests.doubled.default may have side effects" in explain()
 
 
 def test_made_up_integers_are_read_by_no_operator_of_the_host() -> None:
-    """Lengths of segments that no longer fit would be written to as they are."""
+    """An unchecked CPU operator would write out of bounds if segment lengths do not match."""
 
     def function(data: Tensor, lengths: Tensor) -> Tensor:
         return torch.segment_reduce(data, "sum", lengths=lengths, unsafe=True)
@@ -331,7 +331,7 @@ def test_made_up_integers_are_read_by_no_operator_of_the_host() -> None:
 
 
 def test_made_up_integers_are_read_by_no_operator_that_went_to_the_host_for_them() -> None:
-    """The vendor declines pivots that fit no matrix; torch's CPU would write where they lead."""
+    """The vendor declines invalid pivots; torch's CPU would write out of bounds with them."""
 
     def function(factors: Tensor, pivots: Tensor) -> Any:
         return torch.lu_unpack(factors, pivots)
@@ -365,7 +365,7 @@ def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.Monkey
 
 
 def symbols(*ranges: tuple[int, int, int, int]) -> _C.ArgumentGuard:
-    """A guard for a matrix [a, b] and its number of elements."""
+    """Return a guard for a matrix [a, b] and its number of elements."""
     a, b = [1, 0], [1, 1]
     product = [*a, *b, 4, 0]
     layout = (torch.float32, [a, b], [b, 1], -1)

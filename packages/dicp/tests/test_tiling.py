@@ -1,4 +1,4 @@
-"""Groups of calls that run block by block: the same results, less memory, and told."""
+"""Groups of calls that run block by block: the same results, less memory, and reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dl_dicp import compiled, statistics
 from dl_graph import ContractGraph, EntryBuilder, GraphBuilder, Session, Value
 
 ROWS, COLUMNS = 640, 512
-"""Tensors of 1.25 MiB: a few of them are more than a cache."""
+"""Shape of tensors of 1.25 MiB, of which a few exceed the cache."""
 
 LIGHT = ("Add", "Mul", "Sub", "Maximum", "Relu", "Neg", "Abs")
 
@@ -38,7 +38,7 @@ def serves() -> bool:
 
 
 def check_blocks(graph: ContractGraph, given: dict[str, Any], vendor: Vendor) -> None:
-    """Block by block and whole: the same outputs, and the same in what is written."""
+    """Check that outputs and mutated inputs are the same block by block and whole."""
     found = []
     for how in ({"whole": True}, {"blocks": True}, {}):
         arrays = {name: array.copy() for name, array in given.items()}
@@ -52,8 +52,8 @@ def check_blocks(graph: ContractGraph, given: dict[str, Any], vendor: Vendor) ->
 
 
 def random_graph(seed: int) -> tuple[ContractGraph, dict[str, Any]]:
-    """Elementwise operators, softmax and sums on tensors of one iteration space: whole, cut, turned
-    and broadcast ones, new results and writes in place."""
+    """Return a random graph of elementwise operators, softmax and sums over one iteration space,
+    with sliced, transposed and broadcast tensors, new results and in-place writes."""
     random = np.random.default_rng(seed)
     builder = GraphBuilder()
     entry = builder.entry("main")
@@ -147,7 +147,7 @@ def test_small_tensors_run_whole() -> None:
 
 
 def test_rows_that_run_across_memory_run_whole() -> None:
-    """Each element of a column is on a line of its own, as is that of the next block."""
+    """Each element of a column is on its own cache line, which the next block reads again."""
 
     def reasons(*, turned: bool) -> set[str]:
         builder = GraphBuilder()
@@ -215,7 +215,7 @@ def test_engines_give_the_same(
     for engine in ("contract", "tiled"):
         torch._dynamo.reset()
         statistics.reset()
-        # Patterns round otherwise than the calls that they replace.
+        # Patterns round differently from the calls that they replace.
         options: dict[str, Any] = {"engine": engine, "patterns": False}
         run = torch.compile(function, backend="dl", options=options)
         made.append([run(x, y).cpu() for _ in range(2)][-1])
@@ -268,5 +268,5 @@ def test_explain_tells_what_is_grouped(
     said = capsys.readouterr().out
     assert "pattern multiply-add: 1 rewritten" in said
     assert ("blocks of diopiMul, diopiSub, diopiAddcmul" in said) == serves
-    assert ("whole, as it is not known to work row by row: diopi" in said) == serves
+    assert ("whole, because it is not known to work row by row: diopi" in said) == serves
     assert compiled.all_graphs

@@ -1,4 +1,4 @@
-"""The adapter for vLLM, against stand-ins for its interface as its releases publish it."""
+"""The adapter for vLLM, with fakes of the interfaces that its releases publish."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dl_dicp import statistics
 
 
 class InterfaceOfARuntimeShape:
-    """The earlier one."""
+    """Interface of earlier releases."""
 
     name: str
 
@@ -51,7 +51,7 @@ class InterfaceOfARuntimeShape:
 
 
 class InterfaceOfARange(InterfaceOfARuntimeShape):
-    """The later one."""
+    """Interface of later releases."""
 
     def compile(  # type: ignore[override]
         self,
@@ -69,7 +69,7 @@ INTERFACES = (InterfaceOfARuntimeShape, InterfaceOfARange)
 
 @pytest.fixture(params=INTERFACES, ids=lambda interface: interface.__name__)
 def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """An instance as vLLM makes it of the class's name."""
+    """Create an instance as vLLM does, from the name of the class."""
     module = types.ModuleType("vllm.compilation.compiler_interface")
     module.CompilerInterface = request.param  # type: ignore[attr-defined]
     for name in ("vllm", "vllm.compilation"):
@@ -93,13 +93,13 @@ def test_it_takes_what_is_published(compiler: Any, interface: type) -> None:
 
 def model(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     x = torch.nn.functional.silu(x @ w)
-    x = torch.sin(x)  # where it is cut
+    x = torch.sin(x)  # the graph is split here
     return (x @ w).softmax(-1)
 
 
 def in_parts(compiler: Any, compiled: list[Any], **config: Any) -> Callable[..., Any]:
-    """A backend that cuts a graph at its sine, as vLLM does at attention, and has the parts around
-    it compiled for any number of tokens."""
+    """Return a backend that splits a graph at its sine, as vLLM does at attention, and compiles the
+    other parts for any number of tokens."""
 
     def backend(graph: GraphModule, inputs: list[Any]) -> Callable[..., Any]:
         nodes = list(graph.graph.nodes)
@@ -156,7 +156,7 @@ def test_parts_run_as_contract_graphs_at_all_numbers_of_tokens(compiler: Any) ->
 
 
 def test_a_part_for_one_number_of_tokens(compiler: Any) -> None:
-    """It is compiled while the model runs, for arguments that are there."""
+    """It is compiled while the model runs, with real arguments."""
     graph = torch.fx.symbolic_trace(lambda x, w: torch.tanh(x @ w))
     x, w = torch.randn(4, 8).to("dl"), torch.randn(8, 8).to("dl")
     call, _ = compiler.compile(graph, [x, w], {}, 4)

@@ -1,5 +1,5 @@
-"""Interpolation stays one operator of the vendor's, at all sizes; torch's own decompositions are
-there again afterwards."""
+"""Interpolation stays one vendor operator at all sizes; torch's decompositions are restored
+afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dl_dicp import statistics
 from dl_dicp.recording.whole_operators import whole_operators
 from dl_dicp.reports.explain import explain
 
-# A warning of torch when it first imports the code that reads the factors.
+# Torch warns when it first imports the code that reads the scale factors.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:The .grad attribute")
 
 MODES: dict[str, tuple[int, dict[str, Any]]] = {

@@ -1,6 +1,6 @@
 """A graph compiler for the dl device: ``torch.compile(model, backend="dl")``.
 
-Importing it imports no torch; the backend does.
+Importing this package does not import torch; running the backend does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``torch.compile(model, backend="dl")``."""
+"""The backend ``dl`` of ``torch.compile``."""
 
 from __future__ import annotations
 
@@ -28,24 +28,26 @@ def dl(
     options: Mapping[str, Any] | None = None,
     mode: str | None = None,
 ) -> Callable[..., Any]:
-    """Compile a graph of Dynamo: AOTAutograd makes it functional and, where gradients are wanted,
-    cuts it into forward and backward; each half becomes contract graphs.
+    """Compile a Dynamo graph.
+
+    AOTAutograd functionalizes the graph and, if gradients are needed, partitions it into a forward
+    and a backward graph. Each of them becomes contract graphs.
 
     :param options: see :class:`~dl_dicp.compiled.Options`.
-    :raises ValueError: an option is unknown, or a mode is given: there are none.
+    :raises ValueError: an option is unknown, or ``mode`` is given, which the backend does not have.
     """
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     if mode not in (None, "default"):
-        raise ValueError(f"[dl] the backend has no mode {mode!r}; leave it out")
+        raise ValueError(f"[dl] the backend has no modes, but mode is {mode!r}; leave it out")
     if not isinstance(options or {}, Mapping):
         raise ValueError(f"[dl] options={options!r} is not a dictionary of options by name")
     known = {each.name for each in dataclasses.fields(Options)}
     unknown = sorted(map(str, set(options or {}) - known))
     if unknown:
         raise ValueError(
-            f"[dl] unknown options {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+            f"[dl] unknown options {', '.join(unknown)}; expected {', '.join(sorted(known))}"
         )
     chosen = Options(**dict(options or {}))
     remarks: list[str] = []

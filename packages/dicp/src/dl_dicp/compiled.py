@@ -1,4 +1,4 @@
-"""An FX graph that runs as contract graphs, one for all sizes or for each layout of arguments."""
+"""FX graph that runs as contract graphs: one for all sizes, or one for each argument layout."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from dl_dicp.statistics import statistics
 from dl_dicp.variant import Variant, look_of, look_of_passed
 
 SHARED = "arguments that share memory are written to"
-NESTED = "it reads or returns the length of a jagged dimension, a nested int, which has no value"
+NESTED = "it reads or returns a nested int, the length of a jagged dimension, which has no value"
 
 
 all_graphs: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()
@@ -52,12 +52,12 @@ _numbers = itertools.count()
 
 @dataclass(eq=False)
 class CompiledGraph:
-    """Called with a list of arguments, as AOTAutograd calls what it compiles.
+    """Callable that AOTAutograd gets for a graph; it takes a list of arguments.
 
-    The first call runs eagerly and is recorded; later ones run the program, which serves all sizes
-    where those vary and one layout where they cannot.
+    The first call runs eagerly and is recorded. Later calls run the program. A program serves all
+    sizes if the sizes of the graph can vary, and one argument layout otherwise.
 
-    :ivar remarks: what else reports say of it.
+    :ivar remarks: additional lines for reports.
     """
 
     module: GraphModule
@@ -73,8 +73,8 @@ class CompiledGraph:
         self._fixed = ""
         self._freezes = self.options.frozen and self.kind == "inference"
         self._frozen: FrozenWeights | None = None
-        # Arguments that programs do not depend on: unread ones, and those that have changed between
-        # calls.
+        # Arguments that programs do not depend on: unread ones, and those that have changed
+        # between calls.
         self._unread = frozenset(unread_arguments(self.module))
         self._varying = set(self._unread)
         self._passed = passed_arguments(self.module)
@@ -83,7 +83,7 @@ class CompiledGraph:
         keep(self)
 
     def __call__(self, arguments: list[Any]) -> Any:
-        """The results as a list.
+        """Return the results as a list.
 
         :raises RuntimeError: an operator failed; the message names it.
         """
@@ -117,8 +117,8 @@ class CompiledGraph:
             return program.run(arguments, sizes)
 
     def _again(self, variant: Variant, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
-        """The first call at other sizes than a program was recorded at: an eager one, which it is
-        compared with."""
+        """Check a program in its first call at sizes other than the recorded ones, against an eager
+        run."""
         device = next(a.device for a in arguments if is_dl(a))
         written = self._written or set()
         if written and overlapping(arguments, device):
@@ -137,8 +137,10 @@ class CompiledGraph:
         return results
 
     def _instead(self, variant: Variant, arguments: list[Any], error: RuntimeError) -> Any:
-        """An eager run where a program for all sizes has failed: either it raises what was wrong
-        with the arguments, or the program was. Nothing was written to."""
+        """Run eagerly after a program for all sizes has failed without writing anything.
+
+        If the arguments were invalid, the eager run raises the error; otherwise the program was
+        wrong."""
         results = self._eagerly(arguments, f"a program failed: {error}")
         self._drop(variant, str(error))
         return results
@@ -179,7 +181,7 @@ class CompiledGraph:
             return self._compile(apart, device)
 
     def _forget_scalars(self, arguments: list[Any]) -> None:
-        """Read scalars that differ from those of a program in each call from now on."""
+        """From now on, read scalars that differ from a program's constants in each call."""
         given = [item for variant in self.variants for item in variant.numbers.items()]
         self._varying |= {i for i, x in given if value_text(arguments[i]) != x}
         self.variants = [v for v in self.variants if not self._varying & v.numbers.keys()]
@@ -200,7 +202,7 @@ class CompiledGraph:
                 try:
                     variant = self._create_variant(call)
                 except RefusedCallError:
-                    return results  # the next call records it again
+                    return results  # the next call records the graph again
                 if variant.program is not None:
                     variant.program.engine.begin(self.options.check)
         self.variants.append(variant)
@@ -233,9 +235,10 @@ class CompiledGraph:
         return variant
 
     def _for_all_sizes(self, call: FirstCall) -> Variant | None:
-        """None: no size varies.
+        """Return a variant for all sizes, or None if no size varies.
 
-        :raises FixedSizesError: it cannot be; :class:`OwnCaseError`: at these sizes it cannot.
+        :raises FixedSizesError: no program can serve all sizes; :class:`OwnCaseError`: only these
+            sizes need a separate program.
         """
         device = call.trace.device
         passed = {i for i in self._passed if is_passed(call.arguments[i], device)}
@@ -260,9 +263,9 @@ class CompiledGraph:
         return variant
 
     def _for_one_layout(self, call: FirstCall, variant: Variant) -> None:
-        """Give a variant a program that agrees with the eager run: with patterns, if it does.
+        """Give a variant a program that agrees with the eager run, with patterns if possible.
 
-        :raises NotCompiledError: no program does.
+        :raises NotCompiledError: no program agrees.
         """
         written = self._written or set()
         call.trace.fold()
@@ -271,7 +274,7 @@ class CompiledGraph:
             program = Program(trace, written, self.options.engine)
             if call.before is not None:
                 before = call.before
-                if not last:  # if this program is wrong, another one is tried
+                if not last:  # the next program is tried
                     before = copy_written(before, written, trace.device)
                 call.rewind()
                 check(program, list(before), call.wanted)
@@ -318,9 +321,9 @@ class CompiledGraph:
 
 
 def is_passed(value: Any, device: torch.device) -> bool:
-    """Return True if an argument that no operator reads may differ in each call of a program.
+    """Return True if an argument that no operator reads may differ between calls of a program.
 
-    Jagged tensors bring such arguments: lengths, and tensors whose sizes are lengths.
+    Jagged tensors have such arguments: lengths, and tensors whose sizes are lengths.
     """
     tensor = isinstance(value, torch.Tensor) and not is_plain(value, device)
     return is_nested_int(value) or (tensor and not is_number(value))

@@ -1,4 +1,4 @@
-"""Reasons for which a graph, or a part, is not compiled but runs eagerly. Users do not see them."""
+"""Internal exceptions: reasons why a graph or a part runs eagerly instead of compiled."""
 
 from __future__ import annotations
 

@@ -13,23 +13,22 @@ from dl_dicp.patterns import registry as patterns
 class Options:
     """Values of ``torch.compile(options={...})``.
 
-    :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
-        calls block by block where that is faster; ``"codegen"``, with groups as compiled kernels
-        where those are faster; ``"capture"``, as device graphs where the vendor has them;
-        ``"inductor"``, by torch's own compiler where the CPU computes in the device's memory; or
-        the name of a plugin's graph engine, which gets the calls that it accepts. What an engine
-        does not take runs as with ``"tiled"``.
-    :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
-        that are on by default, none (False), or those of a list of names. Programs for all sizes
-        have no engine of a plugin.
-    :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
-        it does not serve; others run eagerly.
-    :ivar frozen: weights do not change between calls without gradients: what follows from them
-        alone is computed once, and the vendor may keep copies in layouts of its own. Writes to a
-        weight through torch, and replaced weights, are noticed; writes through ``weight.data``
+    :ivar engine: how graphs run: ``"contract"``, call by call; ``"tiled"``, with groups of calls
+        run block by block if that is faster; ``"codegen"``, with groups compiled to kernels if
+        those are faster; ``"capture"``, as device graphs if the vendor supports them;
+        ``"inductor"``, with torch's own compiler if the CPU can access the device's memory; or
+        the name of a plugin's graph engine, which runs the calls that it accepts. Programs for all
+        sizes do not use plugin engines. Calls that an engine does not run, run as with ``"tiled"``.
+    :ivar patterns: patterns that rewrite sequences of calls into fused calls: those that are
+        enabled by default (True), none (False), or a list of names.
+    :ivar limit: maximum number of programs of one graph: one for all sizes, and one for each
+        argument layout that it does not serve. Calls beyond the limit run eagerly.
+    :ivar frozen: weights do not change between calls without gradients. Values that depend only on
+        weights are computed once, and the vendor may cache copies in layouts of its own. Writes to
+        a weight through torch, and replaced weights, are noticed; writes through ``weight.data``
         are not.
-    :ivar check: run each new program once more and compare it with the eager run; it is used only
-        if it agrees.
+    :ivar check: run each new program once more and compare its results with those of the eager
+        run; use the program only if they agree.
     """
 
     limit: int = 16
@@ -40,12 +39,12 @@ class Options:
 
     def __post_init__(self) -> None:
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
-            raise ValueError(f"[dl] the option limit is {self.limit!r}, not a number from 0 on")
+            raise ValueError(f"[dl] the option limit is {self.limit!r}, not an integer >= 0")
         patterns.chosen(self.patterns)
         for name in ("check", "frozen"):
             if not isinstance(getattr(self, name), bool):
                 value = getattr(self, name)
-                raise ValueError(f"[dl] the option {name} is {value!r}, neither True nor False")
+                raise ValueError(f"[dl] the option {name} is {value!r}, not True or False")
         if not names.is_known(self.engine):
             known = ", ".join(names.names())
             raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")

@@ -1,4 +1,4 @@
-"""Plugin of dl-dicp for ``dl``: the modules of :mod:`.commands`. Imports no torch."""
+"""Plugin hooks of dl-dicp: commands and graph engines. Importing this module imports no torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dl_core.hookspecs import hookimpl
 
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
-    """``dl dicp`` and ``dl compile``."""
+    """Return the commands ``dl dicp`` and ``dl compile``."""
     from dl_dicp.commands.compile import COMPILE
     from dl_dicp.commands.dicp import DICP
 

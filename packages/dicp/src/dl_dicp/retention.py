@@ -1,7 +1,7 @@
 """Keep compiled graphs alive until the reports at the end of a program are written.
 
-Imports no torch: who asks for it does so before the program runs, which may have torch see
-variables that it sets.
+This module does not import torch: the commands use it before the program runs, and the program may
+set environment variables that torch reads on import.
 """
 
 from __future__ import annotations

@@ -13,20 +13,20 @@ from typing import Any
 class Statistics:
     """Counters since the start or the last :meth:`reset`. Safe to use from any thread.
 
-    :ivar compiled: FX graphs that became programs, once for each layout of their arguments.
-    :ivar recorded: runs of FX graphs that were recorded to make programs of them.
+    :ivar compiled: FX graphs that became programs, counted once for each argument layout.
+    :ivar recorded: runs of FX graphs that were recorded to create programs.
     :ivar graphs: runs of contract graphs.
-    :ivar calls: calls of the vendor's operators in them.
-    :ivar tiled_calls: those of them that ran block by block.
-    :ivar eager: runs of whole FX graphs operator by operator, by the reason.
-    :ivar fixed: programs for one layout of graphs whose sizes vary, by the reason.
+    :ivar calls: calls of the vendor's operators in contract graphs.
+    :ivar tiled_calls: the calls among them that ran block by block.
+    :ivar eager: eager runs of whole FX graphs, by reason.
+    :ivar fixed: programs for one argument layout although sizes of the graph vary, by reason.
     :ivar host_calls: operators that ran eagerly between graphs, by name.
-    :ivar cache_hits: contract graphs that were there already.
-    :ivar engine_runs: graphs that another engine than the executor ran, by its name.
-    :ivar dropped: graphs that such an engine lost to the executor, by its name and why.
-    :ivar patterns: matches that were rewritten, by the pattern's name.
-    :ivar captures: device graphs that were captured, by why.
-    :ivar declined: sequences that a pattern knows and left alone, by its name and why.
+    :ivar cache_hits: contract graphs that were found in the cache.
+    :ivar engine_runs: graph runs by engines other than the executor, by engine.
+    :ivar dropped: graphs that an engine left to the executor, by engine and reason.
+    :ivar patterns: matches that were rewritten, by pattern.
+    :ivar captures: captured device graphs, by reason.
+    :ivar declined: sequences that a pattern matched but did not rewrite, by pattern and reason.
     """
 
     compiled: int = 0

@@ -1,4 +1,4 @@
-"""Variants: programs of an FX graph, with the arguments that each serves."""
+"""Variants: programs of an FX graph, each with the argument layouts that it serves."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from dl_dicp.recording.scalars import value_text
 class Variant:
     """Program of a graph for one layout of its arguments, or for all of their sizes.
 
-    :ivar others: how arguments look that are neither integers nor dense tensors of the device.
-    :ivar passed: the same of those that no operator reads.
-    :ivar numbers: arguments that are host scalars, which its program has as constants.
-    :ivar program: None: it runs eagerly, for ``reason``.
-    :ivar tried: the sizes that it gave the right results at before others are served, which it is
-        compared with eager mode at once more; None: it was, or serves one layout.
-    :ivar fixed: why it is for one layout, where sizes of the graph vary.
-    :ivar broken: what tells why a call is not served that was meant to be: an expression of a size
-        has turned out wrong.
-    :ivar rewriting: what patterns did to it; None: it runs eagerly.
+    :ivar others: properties (see :func:`look_of`) of arguments that are neither integers nor dense
+        tensors of the device, by index.
+    :ivar passed: properties (see :func:`look_of_passed`) of arguments that no operator reads.
+    :ivar numbers: host scalars among the arguments, which the program contains as constants.
+    :ivar program: the program; None if the variant runs eagerly, because of ``reason``.
+    :ivar tried: the sizes of the first check. The program is compared with eager mode at a second
+        tuple of sizes before it serves others; None after that, or if it serves one layout.
+    :ivar fixed: why the program serves one layout although sizes of the graph vary.
+    :ivar broken: function that returns why arguments that the program should serve are not served:
+        a derived size expression was wrong.
+    :ivar rewriting: result of the patterns; None if the variant runs eagerly.
     """
 
     guard: Any
@@ -61,7 +62,7 @@ def look_of(value: Any) -> tuple[Any, ...]:
 
 
 def look_of_passed(value: Any) -> tuple[Any, ...]:
-    """Return the same of an argument that no operator reads."""
+    """Return the properties that an argument must have if no operator reads it."""
     if isinstance(value, torch.Tensor):
         return type(value), value.device, value.dtype, value.layout
     return (type(value),)

@@ -1,8 +1,9 @@
-"""A compiler for vLLM, whose platform plugins name it by ``get_compile_backend()``:
-``"dl_dicp.vllm.DlCompiler"``. Needs vLLM.
+"""Compiler for vLLM. Needs vLLM.
 
-vLLM cuts a model at its attention and has the parts compiled, for all numbers of tokens at once and
-for some apart.
+A platform plugin selects it if ``get_compile_backend()`` returns ``"dl_dicp.vllm.DlCompiler"``.
+
+vLLM splits a model at its attention calls and compiles the parts, once for all numbers of tokens
+and separately for some numbers.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ OPTIONS = "dl"
 """Key of this compiler's options in vLLM's ``inductor_compile_config``."""
 
 
-class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be there
+class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be installed
     """Compiler of parts of a model, as ``torch.compile(backend="dl")``.
 
-    Its options are a dictionary by the key ``"dl"`` of vLLM's ``inductor_compile_config``; those
-    that are Inductor's own are left alone. Nothing is kept on disk, so that no part has a handle to
-    load it by.
+    Its options are a dictionary under the key ``"dl"`` of vLLM's ``inductor_compile_config``;
+    Inductor's own options are ignored. Nothing is cached on disk, so a part has no handle from
+    which it could be loaded.
     """
 
     name = "dl"
@@ -53,10 +54,10 @@ class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be t
     ) -> tuple[Callable[..., Any], None]:
         """Return the function to call instead of the graph, and no handle.
 
-        A part is for any number of tokens, or records one more program for a number that it does
-        not serve: of the range that vLLM names nothing has to be known.
+        The range of token numbers that vLLM passes is not needed: a part serves any number of
+        tokens, or records one more program for a number that it does not serve.
 
-        :raises ValueError: an option is unknown, or the inputs are not as many as the graph's.
+        :raises ValueError: an option is unknown, or the number of inputs is wrong.
         """
         count = sum(node.op == "placeholder" for node in graph.graph.nodes)
         if len(example_inputs) != count:

@@ -1,1 +1,1 @@
-"""Commands that ``dl`` gets. None imports torch before it runs."""
+"""Subcommands of ``dl``. They import torch only when they run."""

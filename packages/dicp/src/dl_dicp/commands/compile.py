@@ -28,15 +28,15 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Make a .dlg file of a program that torch.export saved. Reading a .pt2 file can run code "
-        "that is in it: read only those that you trust. A .dlg file runs none."
+        "Make a .dlg file of a program that torch.export saved. Loading a .pt2 file can run code "
+        "that it contains: load only files that you trust. A .dlg file contains no code."
     )
     parser.add_argument(
         "programs",
         nargs="+",
         metavar="[NAME=]FILE.pt2",
-        help="a file of torch.export.save; several become entries by their names, and share "
-        "weights and state",
+        help="file written by torch.export.save; several programs become entries of one graph file "
+        "under their names, and share weights and state",
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE.dlg", help="graph file to write"
@@ -46,7 +46,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="run the graph without torch on the example inputs; 1, and no file, if it differs",
+        help="run the graph without torch on the example inputs; if the results differ, write no "
+        "file and exit with 1",
     )
     add_force(parser)
 
@@ -63,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from dl_dicp.export.exporter import ExportError, device_of, export_entries
 
     place, status = "", WRONG_USE
-    # A warning of torch.export about its own code.
+    # torch.export warns about its own code.
     warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
     try:
         device = device_of(arguments.vendor)
@@ -76,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
         place, status = place if len(named) == 1 else "", FAILED
         graph = export_entries(programs, device)
         if arguments.check and (wrong := differing_output(graph, programs, _library(device))):
-            raise ExportError(f"the graph gives something else than the program: {wrong}")
+            raise ExportError(f"the results of the graph differ from those of the program: {wrong}")
         graph.save(arguments.output)
     except (ExportError, DiopiError, OSError, RuntimeError, ValueError) as error:
         write_error(f"dl compile: {place}{error}\n")
@@ -108,7 +109,7 @@ def _library(device: torch.device) -> Path:
 def _problems(arguments: argparse.Namespace, named: list[tuple[str, Path]]) -> Iterator[str]:
     for name, file in named:
         if not _NAME.fullmatch(name):
-            yield f"{name!r} is not a name of an entry: use letters, digits and _"
+            yield f"{name!r} is not a valid entry name: use letters, digits and _"
         if not file.is_file():
             yield f"{file} is not a file"
     names = [name for name, _ in named]
@@ -116,9 +117,9 @@ def _problems(arguments: argparse.Namespace, named: list[tuple[str, Path]]) -> I
         yield "two programs have the same name; give each one: prefill=FILE decode=FILE"
     output: Path = arguments.output
     if output.suffix != ".dlg":
-        yield f"{output} has to end in .dlg, by which `dl run` knows it"
+        yield f"the name {output} has to end in .dlg, so that `dl run` recognizes the file"
     if output.exists() and not arguments.force:
-        yield f"{output} is there already; --force replaces it"
+        yield f"{output} already exists; --force replaces it"
     if not output.parent.is_dir():
         yield f"{output.parent} is not a folder"
 

@@ -1,7 +1,8 @@
-"""``dl dicp``: what became of the models of a program.
+"""``dl dicp``: explain, prebuild, test and minimize compiled graphs.
 
-``explain`` runs a program and says it; ``warm`` builds the kernels that it asks for; ``test`` holds
-compiled operators and models against eager ones; ``minimize`` makes a failing graph smaller.
+``explain`` runs a program and reports what its graphs became; ``warm`` builds the kernels that a
+program needs; ``test`` compares compiled operators and models with eager ones; ``minimize`` makes a
+failing graph smaller.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="run a program; then list contract graphs, host calls and recompilations",
     )
     explain.description = (
-        'Run a program that calls torch.compile(..., backend="dl") as python would, and report '
-        "what each graph became when the program has ended."
+        'Run a program that calls torch.compile(..., backend="dl") as python would. When the '
+        "program has ended, report what each graph became."
     )
     explain.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page with the memory plans, too"
+        "--html", type=Path, metavar="FILE", help="also write an HTML page, with the memory plans"
     )
     add_force(explain)
     _add_program(explain)
-    warm = commands.add_parser("warm", help="run a program; then build all kernels it asked for")
+    warm = commands.add_parser("warm", help="run a program; then build all kernels that it needs")
     warm.description = (
         "Run a program as python would, and wait until the kernels of its graphs with the engine "
-        "codegen are built. The vendor keeps them: later runs of the program need no compiler."
+        "codegen are built. The vendor caches them: later runs of the program need no compiler."
     )
     _add_program(warm)
     minimize.configure(commands)
@@ -53,7 +54,7 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
     program.add_argument(
         "-m", dest="module", nargs=rest, metavar="MODULE", help="a module and its arguments"
     )
-    program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
+    program.add_argument("script", nargs="?", help="a script, followed by its arguments")
     parser.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
 
 
@@ -73,7 +74,7 @@ def _run(arguments: argparse.Namespace) -> int:
             return _refuse("explain", str(error))
         script = arguments.script and Path(arguments.script)
         if script and arguments.html.exists() and arguments.html.samefile(script):
-            return _refuse("explain", f"--html {arguments.html} is the program itself")
+            return _refuse("explain", f"--html {arguments.html} would overwrite the program itself")
     with retain_graphs():
         code = _program(arguments)
         return (_warm if arguments.what == "warm" else _explain)(arguments, code)
@@ -98,11 +99,11 @@ def _explain(arguments: argparse.Namespace, code: int) -> int:
 
         run = arguments.script or " ".join(["-m", *arguments.module])
         try:
-            # The program may have written it meanwhile.
+            # The program may have written this file in the meantime.
             write_text(arguments.html, explain_page(run), arguments.force)
         except OutputError as error:
             return _refuse("explain", str(error))
-        write_output(f"{arguments.html}: a page for the browser\n")
+        write_output(f"{arguments.html}: HTML page written\n")
     return code
 
 
@@ -120,7 +121,7 @@ def _program(arguments: argparse.Namespace) -> int:
             runpy.run_path(arguments.script, run_name="__main__")
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-    except Exception:  # noqa: BLE001 - the program's own: it is shown, and the report follows
+    except Exception:  # noqa: BLE001 - an error of the program: show it, then write the report
         traceback.print_exc()
         return 1
     finally:

@@ -15,19 +15,19 @@ WRONG_USE = 2
 
 
 def configure(commands: Any) -> None:
-    """Add the subcommand ``minimize`` to those of ``dl dicp``."""
+    """Add the subcommand ``minimize`` to ``dl dicp``."""
     parser = commands.add_parser(
         "minimize", help="make a failing .dlg file smaller, call by call, while it still fails"
     )
     parser.description = (
-        "Leave out calls of a graph of one entry as long as it fails; what they computed becomes "
-        "an input. It fails if it differs from the same calls in float64, or if COMMAND, which "
-        "gets the graph's file and that of its inputs, ends with another exit code than 0. "
+        "Remove calls from a graph of one entry as long as the graph still fails; their results "
+        "become inputs. A graph fails if its results differ from the same calls in float64, or if "
+        "COMMAND, called with the graph file and the input file, ends with a nonzero exit code. "
         "Needs no torch."
     )
     parser.add_argument("graph", type=Path, metavar="FILE.dlg", help="graph that fails")
     parser.add_argument(
-        "inputs", type=Path, metavar="INPUTS.npz", help="inputs with which it fails"
+        "inputs", type=Path, metavar="INPUTS.npz", help="inputs for which the graph fails"
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="SMALL.dlg", help="graph file to write"
@@ -41,7 +41,7 @@ def configure(commands: Any) -> None:
     parser.add_argument(
         "--fails",
         metavar="COMMAND",
-        help="command that ends with another exit code than 0 if the graph fails",
+        help="command that ends with a nonzero exit code if the graph fails",
     )
     add_force(parser)
 
@@ -60,13 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     from dl_graph import load, read_inputs
 
     if not 0 <= arguments.steps < math.inf:
-        return _refuse(f"--steps {arguments.steps:g}: give 0 or more", WRONG_USE)
+        return _refuse(f"--steps is {arguments.steps:g}, but must be 0 or more", WRONG_USE)
     command = shlex.split(arguments.fails or "")
     if arguments.fails is not None and not command:
         return _refuse("--fails '' is not a command", WRONG_USE)
     files = arguments.output, arguments.output.with_suffix(".npz")
     if files[0] == files[1]:
-        return _refuse(f"{files[0]} is the name of its inputs; end it with .dlg", WRONG_USE)
+        return _refuse(f"{files[0]} would be the input file, too; end it with .dlg", WRONG_USE)
     ready = startup.prepare(environment(), None)
     if not ready.plan.order:
         return _refuse(" ".join(["no vendor:", *ready.plan.reasons]), WRONG_USE)
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     except (DiopiError, OutputError, OSError, ValueError) as error:
         return _refuse(str(error), 1)
     write_output(
-        f"{files[0]}: {found.calls} of {given.calls} calls; its inputs are in {files[1]}\n"
+        f"{files[0]}: {found.calls} of {given.calls} calls; the inputs are in {files[1]}\n"
     )
     return 0
 

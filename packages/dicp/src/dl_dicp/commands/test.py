@@ -12,15 +12,15 @@ WRONG_USE = 2
 
 
 def configure(commands: Any) -> None:
-    """Add the subcommand ``test`` to those of ``dl dicp``."""
+    """Add the subcommand ``test`` to ``dl dicp``."""
     parser = commands.add_parser(
         "test", help="compare compiled operators, models or patterns with eager runs on this device"
     )
     parser.description = (
         "Run torch's list of operators (OpInfo, float32), or small models, with "
-        'torch.compile(backend="dl") and without on dl:0, and compare results, written arguments '
-        "and gradients; or patterns against what they say of themselves. Exit code 1: something "
-        "differs that is not on the list of exceptions, or is on it and does not."
+        'torch.compile(backend="dl") and without on dl:0, and compare results, mutated arguments '
+        "and gradients; or check patterns against their own examples. Exit code 1: a difference is "
+        "not on the list of exceptions, or an exception on the list no longer differs."
     )
     parser.add_argument(
         "subject", choices=("ops", "models", "patterns"), help="programs to compile and compare"
@@ -75,7 +75,7 @@ def _patterns(text: str) -> int:
     for pattern in chosen:
         problems = list(problems_of(pattern))
         wrong += bool(problems)
-        _say(f"{pattern.name}: {'wrong' if problems else 'as it says'}")
+        _say(f"{pattern.name}: {'wrong' if problems else 'correct'}")
         for problem in problems:
             _say(f"  {problem}")
     return int(bool(wrong))
@@ -91,7 +91,7 @@ def _no_device() -> str | None:
 
     if hasattr(torch, "dl") and torch.dl.is_available():
         return None
-    return "there is no dl device; `dl doctor` says more"
+    return "there is no dl device; `dl doctor` explains why"
 
 
 def _refuse(why: str) -> int:

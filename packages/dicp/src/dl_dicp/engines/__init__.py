@@ -1,6 +1,6 @@
 """Engines that run contract graphs: dl-graph's executor, dl-dicp's engines, and those of plugins.
 
-:mod:`.interface` is what a wheel implements; nothing in here has to change for a new one.
+A wheel implements :mod:`.interface`; this package does not change for a new engine.
 """
 
 from __future__ import annotations

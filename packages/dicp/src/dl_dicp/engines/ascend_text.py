@@ -1,8 +1,8 @@
 """Text of operator graphs for Ascend's graph engine GE. Simulated: the graphs are not run.
 
 The operators, their inputs and their attributes are those of GE's published prototypes; the text
-has the form of GE's ``GraphDef`` message. Nobody has given it to a GE yet: what the tests check is
-its structure. The real engine belongs in a wheel for Ascend.
+has the form of GE's ``GraphDef`` message. No GE has parsed this text yet: the tests check only its
+structure. The real engine belongs in a wheel for Ascend.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ Values = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Rule:
-    """Conversion of a call to an operator of GE.
+    """Conversion of a call to a GE operator.
 
-    :ivar kind: its type there.
-    :ivar inputs: its inputs, by the parameters of the call that they are.
-    :ivar outputs: parameters of the call, in the order of its outputs.
-    :ivar attributes: from the arguments and the values of the graph; None: GE has no such operator.
+    :ivar kind: type of the GE operator.
+    :ivar inputs: for each input of the GE operator, the parameter of the call.
+    :ivar outputs: parameters of the call, in the order of the GE operator's outputs.
+    :ivar attributes: function of the arguments and the graph's values that returns the attributes,
+        or None if GE has no such operator.
     """
 
     kind: str
@@ -120,7 +121,7 @@ class AscendText:
 
     def load(self, code: bytes) -> Runner:
         """Raise: there is no runner."""
-        raise RejectedError("it writes the text of Ascend's graphs and runs none (simulated)")
+        raise RejectedError("it writes Ascend's graphs as text and cannot run them (simulated)")
 
 
 def _accepted(entry: Mapping[str, Any], operator: str, arguments: Arguments) -> bool:
@@ -158,8 +159,8 @@ def _is_turned(value: Mapping[str, Any]) -> bool:
 
 
 class _Text:
-    """Writes one graph. A storage is the output that wrote it last; another shape of it is an
-    operator ``Reshape``."""
+    """Writer of one graph. A storage is represented by the output that wrote it last; a different
+    shape of a storage needs an operator ``Reshape``."""
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self._entry = entry

@@ -20,7 +20,7 @@ from .runner import EngineProgram, Memory, places_of, warn_dropped
 class DelegatingEngine(Engine):
     """Engine that offers calls to a graph engine; the executor runs the calls that it rejects.
 
-    :cvar program_class: what runs a graph that the graph engine accepted.
+    :cvar program_class: class that runs a graph that the graph engine accepted.
     :cvar warns: whether the user is warned if the graph engine runs nothing.
     :ivar programs: graphs that the graph engine accepted, by their index.
     """
@@ -34,7 +34,7 @@ class DelegatingEngine(Engine):
         self._engine: GraphEngine | None = None
 
     def open(self, device: torch.device) -> GraphEngine | str:
-        """Return the graph engine for a device, or why there is none."""
+        """Return the graph engine for a device, or the reason why it has none."""
         raise NotImplementedError
 
     def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
@@ -46,7 +46,7 @@ class DelegatingEngine(Engine):
             try:
                 steps = offer_calls(trace, engine, given)
             except Exception as error:  # noqa: BLE001 - the graph must run whatever a plugin raises
-                engine = f"it does not say what it accepts: {type(error).__name__}: {error}"
+                engine = f"its method accepts() failed: {type(error).__name__}: {error}"
             else:
                 self._engine = engine
                 return steps
@@ -64,8 +64,8 @@ class DelegatingEngine(Engine):
         region = graph.region
         memory = Memory(
             places_of(region.document, [slot for slot, _, _ in graph.inputs]),
-            # Blocks that other steps created are written too, whatever torch's graph says of
-            # arguments.
+            # Blocks that other steps created may be written as well; torch's graph knows only
+            # about arguments.
             [
                 slot
                 for (slot, _, writes), block in zip(graph.inputs, region.inputs, strict=True)

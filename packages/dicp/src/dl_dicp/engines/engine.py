@@ -25,9 +25,9 @@ class PlacedGraph:
 
     :ivar index: index among the contract graphs of the program.
     :ivar region: its calls and blocks.
-    :ivar inputs: slots, layouts and whether they are written, as dl-core takes them.
+    :ivar inputs: for each input its slot, its layout, and whether it is written, in dl-core's form.
     :ivar outputs: indices of blocks that the graph creates, and layouts of the tensors in them.
-    :ivar device: where it runs.
+    :ivar device: device on which it runs.
     :ivar argument_count: number of the program's arguments, which have the first slots.
     :ivar is_offered: whether the engine has accepted its calls.
     """
@@ -43,8 +43,8 @@ class PlacedGraph:
     def find_written_slots(self) -> set[int]:
         """Return the slots of inputs that the graph writes to.
 
-        These are arguments that the graph of torch writes to: a call may only be able to. Blocks
-        that other steps created count wherever a call may write to them.
+        An argument counts if torch's graph writes to it: that a call could write to it does not
+        suffice. A block that another step created counts if a call could write to it.
         """
         return {
             slot
@@ -58,7 +58,8 @@ class Engine:
 
     :param name: value of the option ``engine``.
     :param varying: whether the program serves many sizes.
-    :cvar executor: how the executor runs what the engine does not: ``"contract"`` or ``"tiled"``.
+    :cvar executor: how the executor runs graphs that the engine does not run: ``"contract"`` or
+        ``"tiled"``.
     :ivar problem: why the engine runs no graph; empty if it can.
     """
 
@@ -73,15 +74,15 @@ class Engine:
     def compile_module(
         cls, module: GraphModule, examples: Sequence[Any], options: Options
     ) -> Callable[..., Any] | str | None:
-        """Compile a graph of Dynamo as a whole.
+        """Compile a Dynamo graph as a whole.
 
-        :returns: the compiled function; or why there is none, which leaves the graph to the default
-            engine; or None if the engine runs contract graphs.
+        :returns: the compiled function; or the reason why there is none, in which case the default
+            engine runs the graph; or None if the engine runs contract graphs.
         """
         return None
 
     def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
-        """Return the steps of a trace; calls that the engine accepts are in steps of their own.
+        """Return the steps of a trace; calls that the engine accepts are in separate steps.
 
         :param given: blocks that were created before the trace.
         """
@@ -101,11 +102,11 @@ class Engine:
         """
 
     def runs(self, index: int) -> bool:
-        """Return True if the engine, and not the executor, runs a graph."""
+        """Return True if the engine runs a graph, False if the executor does."""
         return False
 
     def takes(self, index: int) -> bool:
-        """Return True if the engine has accepted a graph, which it may have dropped since."""
+        """Return True if the engine has accepted a graph, even if it has dropped it since."""
         return False
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -113,7 +114,7 @@ class Engine:
         return iter(())
 
     def begin_builds(self) -> None:
-        """Begin to compile the kernels of all graphs, if the engine compiles any."""
+        """Begin to compile the kernels of all graphs, if the engine compiles kernels."""
 
     def finish_builds(self) -> list[str]:
         """Wait for the kernels of all graphs; return for each graph why it has none, or ``""``."""

@@ -1,4 +1,4 @@
-"""Names of engines: our own, and those of the plugins of this process."""
+"""Names of engines: those of dl-dicp and those of the installed plugins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN: Mapping[str, str] = {
 }
 """Classes of dl-dicp's engines by name, imported on first use."""
 DEFAULT = "tiled"
-"""Engine for graphs that another engine does not run."""
+"""Engine that runs the graphs that another engine does not run."""
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from dl_dicp.engines.interface import GraphEngine
-from dl_dicp.program.document import ENTRY, build
+from dl_dicp.program.document import build
 from dl_dicp.recording.calls import GENERATOR, Call
 from dl_dicp.recording.memory import Block, Ref
 from dl_dicp.recording.trace import Host, Lowered, Trace, refs_in
@@ -17,10 +17,10 @@ class Offered(Lowered):
 
 
 def offer_calls(trace: Trace, engine: GraphEngine, given: set[Block]) -> list[Lowered | Host]:
-    """Return the steps of a trace, those that the engine accepts as :class:`Offered`.
+    """Return the steps of a trace, with accepted calls in steps of class :class:`Offered`.
 
-    :param given: blocks that were made before the trace.
-    :raises ValueError: the engine's answer has another length.
+    :param given: blocks that were created before the trace.
+    :raises ValueError: the length of the engine's answer is not the number of calls.
     """
     steps: list[Lowered | Host] = []
     earlier = set(given)
@@ -41,8 +41,8 @@ def _split(
 ) -> Iterator[Lowered]:
     answer = list(engine.accepts(build(calls, earlier, kept).document))
     if len(answer) != len(calls):
-        raise ValueError(f"it answered for {len(answer)} of {len(calls)} calls of {ENTRY}")
-    # The position of an engine in a sequence of random numbers is unknown.
+        raise ValueError(f"accepts() has returned {len(answer)} values for {len(calls)} calls")
+    # Random calls stay with the executor: how an engine advances a generator is unknown.
     mask = [
         bool(yes) and GENERATOR not in call.arguments.values()
         for yes, call in zip(answer, calls, strict=True)

@@ -22,8 +22,8 @@ class PluginEngine(DelegatingEngine):
     def _load(self) -> GraphEngine | str:
         try:
             engine = contributed()[self.name].load()
-        except Exception as error:  # noqa: BLE001 - models must run whatever a plugin raises
-            return f"it does not load: {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - models must run even if a plugin fails
+            return f"it cannot be loaded: {type(error).__name__}: {error}"
         missing = [
             each for each in ("version", "accepts", "compile", "load") if not hasattr(engine, each)
         ]

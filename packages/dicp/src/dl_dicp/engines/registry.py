@@ -1,4 +1,4 @@
-"""Engines by name, imported when a program chooses one."""
+"""Engines by name. A module is imported when a program chooses its engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph of an engine, together with the contract program with which it must agree."""
+"""Graph that an engine runs, checked against the executor's contract program."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from dl_dicp.statistics import statistics
 
 @dataclass
 class Memory:
-    """Inputs and outputs of a graph of an engine.
+    """Inputs and outputs of an engine's graph.
 
     :ivar places: in the order of the runner's addresses: the slot of an input, or -1 minus the
-        place of a block that it makes.
-    :ivar written: the slots of inputs that its calls write to, arguments and what other steps made.
-    :ivar sizes: bytes of the blocks that it makes.
+        index of a block that the graph creates.
+    :ivar written: slots of inputs that its calls write to: arguments, and results of other steps.
+    :ivar sizes: sizes in bytes of the blocks that it creates.
     :ivar outputs: the tensors that it returns: index of a block that it creates, and layout there.
     """
 
@@ -36,7 +36,7 @@ class Memory:
 
 
 def places_of(document: Mapping[str, Any], inputs: list[int]) -> list[int]:
-    """:attr:`Memory.places` of a graph, whose inputs have these slots."""
+    """Return :attr:`Memory.places` of a graph, given the slots of its inputs."""
     places, taken, made = [], iter(inputs), 0
     for storage in document["entries"]["main"]["storages"]:
         if storage["kind"] == "input":
@@ -49,9 +49,9 @@ def places_of(document: Mapping[str, Any], inputs: list[int]) -> list[int]:
 
 @dataclass
 class EngineProgram:
-    """Program that uses the engine once it agrees with the contract program, and else the latter.
+    """Program that runs the contract program until the engine's results have agreed with it.
 
-    :ivar dropped: why the engine is out; empty: it is not.
+    :ivar dropped: why the engine is no longer used; empty if it is.
     :ivar agreed: whether a trial run agreed with the contract program.
     """
 
@@ -75,13 +75,14 @@ class EngineProgram:
 
     @property
     def state(self) -> str:
-        """Return its state, for reports."""
+        """Return the state of the graph, for reports."""
         return "which agreed with the executor" if self.agreed else "not run yet"
 
     def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
-        """The new tensors of the graph, whose sizes do not vary: there are no ``sizes``.
+        """Return the new tensors of the graph. ``sizes`` is empty, because the sizes of an engine's
+        graph are fixed.
 
-        :raises RuntimeError: the engine failed after it had begun to write to an argument.
+                :raises RuntimeError: the engine failed and may have written to an argument.
         """
         if not (self.agreed or self.dropped):
             with self._lock:
@@ -99,9 +100,9 @@ class EngineProgram:
             self._drop(f"it failed: {type(error).__name__}: {error}")
             if self.memory.written:
                 raise RuntimeError(
-                    f"[dl] the graph engine {self.name} failed in the middle of a graph that writes"
-                    f" to its arguments, which may be half written: {error}. Later calls run "
-                    "without it."
+                    f"[dl] the graph engine {self.name} failed while running a graph that writes to"
+                    f" its arguments, which may be partially written: {error}. Later calls run "
+                    "without the engine."
                 ) from error
             return self._whole(values)
         statistics.count_engine_run(self.name)
@@ -116,7 +117,7 @@ class EngineProgram:
             if self._runner is None:
                 self._runner = self.engine.load(self.engine.compile(self.document))
             made = self._by_engine(tried, noise=True)
-        except Exception as error:  # noqa: BLE001 - the graph must run whatever a plugin raises
+        except Exception as error:  # noqa: BLE001 - the graph must run even if a plugin fails
             self._drop(f"{type(error).__name__}: {error}")
             return self._whole(values)
         wanted = self._whole(values)
@@ -133,17 +134,17 @@ class EngineProgram:
             if not (agree(a, b) or self._is_near(place, a, b, wanted))
         ]
         if wrong:
-            self._drop(f"value {wrong[0]} of its graph differs from the contract's")
+            self._drop(f"value {wrong[0]} of its graph differs from that of the contract program")
         self.agreed = not wrong
         return wanted
 
     def _is_near(
         self, place: int, made: torch.Tensor, wanted: torch.Tensor, all_wanted: list[torch.Tensor]
     ) -> bool:
-        """Return True if a difference is within the rounding of a mean.
+        """Return True if a difference is within the rounding error of a mean.
 
-        The error of a mean scales with the deviation of its elements, which may cancel; a norm
-        saves the inverse of the deviation in another result.
+        The elements of a mean may cancel, so its error scales with their standard deviation. A norm
+        saves the inverse of the standard deviation in another result.
         """
         saved = self._deviations.get(place)
         if saved is None or made.dtype != wanted.dtype:
@@ -155,7 +156,8 @@ class EngineProgram:
 
     @cached_property
     def _deviations(self) -> dict[int, int]:
-        """Return the results that are means of norms, with the result of the inverse deviation."""
+        """Return the results that are means of norms, each with the result that holds the inverse
+        standard deviation."""
         entry = self.document["entries"]["main"]
         storages = [n for n, each in enumerate(entry["storages"]) if each["kind"] == "output"]
         placed = {storages[at]: place for place, (at, _) in enumerate(self.memory.outputs)}
@@ -171,7 +173,7 @@ class EngineProgram:
         return found
 
     def _kind(self, kind: str, at: int, value: torch.Tensor) -> torch.dtype:
-        """Return the dtype in which an input or output is compared; bytes for internal values."""
+        """Return the dtype in which an input or output is compared; uint8 for internal values."""
         if value.dtype != torch.uint8 or value.stride() != (1,):
             return value.dtype
         entry = self.document["entries"]["main"]
@@ -181,8 +183,10 @@ class EngineProgram:
         return floats.pop() if len(floats) == 1 else value.dtype
 
     def _by_engine(self, values: list[Any], *, noise: bool = False) -> list[torch.Tensor]:
-        """:param noise: whether its memory is filled first: what it does not write may be there
-        from the run before."""
+        """Run the engine; return the new tensors.
+
+        :param noise: whether to fill the memory first, which may hold the results of the previous
+            run, so that an element that the engine does not write is noticed."""
         assert self._runner is not None
         blocks = [
             torch.empty(size, dtype=torch.uint8, device=self.device) for size in self.memory.sizes
@@ -205,8 +209,8 @@ class EngineProgram:
 def warn_dropped(name: str, why: str) -> None:
     """Warn that an engine does not run a graph."""
     warnings.warn(
-        f"[dl] the graph engine {name} does not run a graph: {why}. The contract's executor does; "
-        'options={"engine": "tiled"} does without the engine.',
+        f"[dl] the graph engine {name} does not run a graph: {why}. The contract's executor runs "
+        'it; options={"engine": "tiled"} avoids the engine.',
         RuntimeWarning,
         stacklevel=2,
     )
@@ -219,7 +223,7 @@ def _stream(device: torch.device) -> int:
 
 
 def _tensor(block: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """Return a tensor on a block's memory. It is not a view, which autograd would follow."""
+    """Return a tensor on a block's memory that is not a view for autograd."""
     dtype, shape, strides, offset = layout
     made = torch.empty(0, dtype=dtype, device=block.device)
     return made.set_(block.untyped_storage(), offset, shape, strides)

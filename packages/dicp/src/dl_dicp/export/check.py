@@ -21,11 +21,11 @@ from dl_graph import ContractGraph, Session
 def differing_output(
     graph: ContractGraph, programs: Mapping[str, ExportedProgram], library: Path
 ) -> str:
-    """Run each entry once from the initial state, without torch, and its program on the CPU, with
+    """Run each entry without torch from the initial state, and its program on the CPU, both with
     the program's example inputs.
 
-    :param library: of the vendor that runs it.
-    :returns: the entry and the output that differ by more than rounding; empty: none does.
+    :param library: library of the vendor that runs the graph.
+    :returns: the entry and the output that differ by more than rounding; empty if none differs.
     :raises diopi_proto.errors.DiopiError: the graph does not run.
     """
     with load_vendor(library) as vendor:
@@ -56,7 +56,7 @@ def _array(tensor: torch.Tensor) -> Any:
 
 
 def _tensor(array: Any, dtype: torch.dtype) -> torch.Tensor:
-    made = torch.from_numpy(np.array(array))  # may have no dimensions
+    made = torch.from_numpy(np.array(array))  # np.array: a scalar has no dimensions
     return made.view(dtype) if dtype == torch.bfloat16 else made.to(dtype)
 
 

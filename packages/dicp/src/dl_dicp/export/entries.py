@@ -21,11 +21,11 @@ class Part:
 def join_graphs(parts: Mapping[str, Part]) -> Part:
     """Merge graphs into one.
 
-    Constants of the same name and content are one, those of another content get the entry's name
-    behind theirs. Tensors that are a state in one entry are it in all.
+    Constants with equal names and contents are merged; if contents differ, the entry's name is
+    appended to the constant's name. A tensor that is a state in one entry is a state in all.
 
-    :param parts: by the names of the entries. Their documents become parts of the result.
-    :raises ValueError: a state begins with other contents in another entry.
+    :param parts: graphs by entry name. Their documents become parts of the result.
+    :raises ValueError: the initial contents of a state differ between entries.
     """
     states = {s["name"]: s for part in parts.values() for s in part.document["states"]}
     first = next(iter(parts.values())).document
@@ -39,7 +39,7 @@ def join_graphs(parts: Mapping[str, Part]) -> Part:
             if name in contents and not _same(contents[name], tensor):
                 if name in states:
                     raise ValueError(
-                        f"the state {name!r} begins with other contents in the entry {entry!r}; "
+                        f"the state {name!r} has other initial contents in the entry {entry!r}; "
                         "export all programs of the same model"
                     )
                 names[name] = f"{name}.{entry}"

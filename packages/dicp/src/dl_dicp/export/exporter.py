@@ -1,4 +1,4 @@
-"""Conversion of exported programs to a contract graph in a file, which runs without torch."""
+"""Conversion of exported programs to a contract graph that runs without torch."""
 
 from __future__ import annotations
 
@@ -38,15 +38,17 @@ class ExportError(Exception):
 
 
 def export(program: ExportedProgram, device: torch.device | None = None) -> ContractGraph:
-    """A verified graph of a program; parameters are its constants, buffers that it changes are its
-    states. Sizes that vary are the graph's symbols, from 2 on. What follows from parameters alone
-    is computed here.
+    """Return a verified graph of a program. Parameters become constants, mutated buffers become
+        states. Dynamic sizes become symbols of the graph, with a minimum of 2. Values that depend
+        only on parameters are computed now.
 
-    It is recorded with its example inputs and, where sizes vary, at other sizes once more.
+        The program is recorded with its example inputs and, if sizes are dynamic, once more at
+        other
+    sizes.
 
-    :param device: of dl, where it is recorded; None: the current one.
-    :raises ExportError: an operator would need the host, one graph cannot serve all sizes, or no dl
-        device is there.
+        :param device: dl device on which to record; None for the current one.
+        :raises ExportError: an operator would need the host, one graph cannot serve all sizes, or
+            no dl device is available.
     """
     return export_entries({ENTRY: program}, device)
 
@@ -54,10 +56,12 @@ def export(program: ExportedProgram, device: torch.device | None = None) -> Cont
 def export_entries(
     programs: Mapping[str, ExportedProgram], device: torch.device | None = None
 ) -> ContractGraph:
-    """As :func:`export`, of several programs that become entries by these names. Parameters of the
-    same name and content are one constant, buffers of the same name one state.
+    """Return a verified graph of several programs, which become its entries; see :func:`export`.
+    Parameters with equal names and contents become one constant, buffers with equal names become
+    one state.
 
-    :raises ExportError: also, states of the same name differ in what they begin with.
+    :raises ExportError: as :func:`export`, or the initial contents of states with the same name
+        differ.
     """
     device = device or device_of(None)
     programs = {name: each.run_decompositions(DECOMPOSITIONS) for name, each in programs.items()}
@@ -82,13 +86,13 @@ def export_entries(
     try:
         return read(pack(whole.document, whole.contents), "an exported program")
     except GraphError as error:
-        raise ExportError(f"the graph was refused: {error}") from error
+        raise ExportError(f"the verifier rejected the graph: {error}") from error
 
 
 def _part(program: ExportedProgram, device: torch.device, changed: set[str]) -> Part:
     """Convert a functional program to a graph with one entry.
 
-    :param changed: the buffers that a program of the graph changes.
+    :param changed: buffers that any program of the graph mutates.
     """
     specs = list(program.graph_signature.input_specs)
     arguments = [
@@ -112,8 +116,8 @@ def _part(program: ExportedProgram, device: torch.device, changed: set[str]) -> 
 def _folded(
     graph: GraphModule, specs: list[InputSpec], arguments: list[Any], changed: set[str]
 ) -> tuple[GraphModule, list[InputSpec], list[Any]]:
-    """The graph with what follows from parameters alone among its arguments; as it was where that
-    is nothing, or rounds to something else."""
+    """Return the graph with the values that depend only on parameters as arguments. Return the
+    original graph if there are none, or if its results would change by more than rounding."""
     places = [
         place
         for place, spec in enumerate(specs)
@@ -155,25 +159,25 @@ def _of_all_sizes(
 
 
 def device_of(vendor: str | None) -> torch.device:
-    """Return a device of a vendor; None: the current device.
+    """Return a device of a vendor, or the current device if ``vendor`` is None.
 
-    :raises ExportError: there is none.
+    :raises ExportError: no such device is available.
     """
     if not torch.accelerator.is_available() or not hasattr(torch, "dl"):
-        raise ExportError("no dl device is there to record the program on; see `dl doctor`")
+        raise ExportError("no dl device is available to record the program on; see `dl doctor`")
     if vendor is None:
         return torch.device("dl", torch.dl.current_device())
     known = [get_device_properties(index).vendor for index in range(torch.dl.device_count())]
     if vendor not in known:
         there = ", ".join(dict.fromkeys(known))
-        raise ExportError(f"no device of the vendor {vendor!r} is there, but of {there}")
+        raise ExportError(f"no device of the vendor {vendor!r} is available, only of {there}")
     return torch.device("dl", known.index(vendor))
 
 
 def arguments_of(program: ExportedProgram) -> list[Any]:
     """Return the arguments of a program's graph: parameters, buffers and example inputs.
 
-    :raises ExportError: something else.
+    :raises ExportError: an argument is something else.
     """
     inputs = iter(tree_flatten(program.example_inputs)[0])
     return [_argument(program, spec, inputs) for spec in program.graph_signature.input_specs]
@@ -188,7 +192,7 @@ def _argument(program: ExportedProgram, spec: InputSpec, inputs: Iterator[Any]) 
         return program.state_dict[spec.target]
     if spec.kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
         return program.constants[spec.target]
-    raise ExportError(f"the program takes a {spec.kind.name.lower()}, which no graph has")
+    raise ExportError(f"the program takes a {spec.kind.name.lower()}, which graphs do not support")
 
 
 def _on_device(graph: GraphModule, device: torch.device) -> None:
@@ -207,7 +211,7 @@ def _graph_of_trace(
 ) -> Part:
     """Build the graph of a recorded program.
 
-    :param specs: what its arguments are.
+    :param specs: specifications of its arguments.
     :param before: the arguments as they were before the run.
     """
     hosts = [step for step in trace.steps if isinstance(step, Host)]
@@ -217,7 +221,7 @@ def _graph_of_trace(
     outputs = program.graph_signature.output_specs
     results = tree_flatten(trace.output)[0]
     changed = {spec.target for spec in outputs if spec.kind in _MUTATIONS}
-    # The contract allows some operators to write to inputs, which therefore must not be constants.
+    # An input that a contract operator may write to must not be a constant.
     written = {ref.block for call in _calls(trace) for ref, writes in call.uses() if writes}
     places = _Places()
     for ref, spec, value in zip(trace.arguments, specs, before, strict=True):
@@ -259,12 +263,12 @@ def _calls(trace: Trace) -> Iterator[Call]:
 
 
 class _Places:
-    """Create the storages of the arguments' blocks in the file.
+    """Storages of a graph file for the blocks of a program's arguments.
 
     :ivar users: names of inputs.
     :ivar names: names of constants and states.
-    :ivar targets: the tensors that the program may change, by the name that its signature has.
-    :ivar contents: the constants, which states begin as.
+    :ivar targets: tensors that the program may mutate, by their name in its signature.
+    :ivar contents: contents of constants, and initial contents of states.
     """
 
     def __init__(self) -> None:

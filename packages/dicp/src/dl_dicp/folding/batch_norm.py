@@ -1,7 +1,7 @@
 """Folding of batch norm into the weight and bias of the preceding convolution.
 
-In inference it scales and shifts each channel by numbers that follow from buffers and parameters:
-``(w * x - mean) * scale + shift`` is ``(w * scale) * x + (shift - mean * scale)``.
+In inference, batch norm scales and shifts each channel by constants that depend only on buffers and
+parameters: ``(w * x - mean) * scale + shift`` is ``(w * scale) * x + (shift - mean * scale)``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ aten = torch.ops.aten
 
 CONVOLUTIONS = (
     aten.convolution.default,
-    # The form in exported programs.
+    # The operators of exported programs.
     aten.conv1d.default,
     aten.conv2d.default,
     aten.conv3d.default,
@@ -110,7 +110,7 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
         return node if dtype == wide else call(aten._to_copy.default, node, dtype=dtype)
 
     norm_value = result.meta["val"]
-    # Operands of the norm may be computed after the convolution, such as a cast of its weight.
+    # An operand of the norm, such as a cast of its weight, may be computed after the convolution.
     with graph.inserting_before(norm):
         deviation = call(aten.add.Scalar, widened(given["running_var"]), given["eps"])
         scale = call(aten.rsqrt.default, deviation)
@@ -129,7 +129,7 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
         for node in (folded["weight"], folded["bias"]):
             node.meta[OF_NORM] = True
         made = graph.create_node("call_function", convolution.target, tuple(folded.values()))
-        # Its shape is known; computing it again could add guards on sizes.
+        # The shape is known; propagating it again could add guards on sizes.
         made.meta = dict(convolution.meta)
     if norm_value.dtype != dtype:
         with graph.inserting_before(norm):

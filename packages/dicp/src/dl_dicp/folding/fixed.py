@@ -15,13 +15,13 @@ MOST_GROWTH = 2
 """Maximum size of a folded value relative to its inputs: bfloat16 may become float32."""
 
 SMALL = 1 << 24
-"""Maximum bytes of a folded value of any kind, such as a mask computed from arange."""
+"""Size in bytes up to which any value may be folded, such as a mask computed from arange."""
 
 
 def frozen_places(module: GraphModule, written: set[int]) -> list[int]:
     """Return the indices of parameters and buffers that the graph does not mutate.
 
-    :param written: the places of arguments that it writes to.
+    :param written: indices of the arguments that it writes to.
     """
     from torch._guards import TracingContext
 
@@ -40,9 +40,9 @@ def frozen_places(module: GraphModule, written: set[int]) -> list[int]:
 
 
 class FixedValues:
-    """Return the nodes whose values are constant as long as the weights are.
+    """Nodes whose values are constant as long as the weights are.
 
-    :ivar sources: by such a node: the placeholders that it follows from.
+    :ivar sources: for each such node, the placeholders on which it depends.
     """
 
     def __init__(self, module: GraphModule, places: Iterable[int]) -> None:
@@ -67,7 +67,7 @@ class FixedValues:
         )
 
     def is_view_of_weight(self, node: Node) -> bool:
-        """Return True if a node is a weight or a view of one: nothing is computed."""
+        """Return True if a node is a weight or a view of one, so that nothing is computed."""
         while node.op != "placeholder":
             if not is_view(node):
                 return False

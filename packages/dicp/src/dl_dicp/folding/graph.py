@@ -36,8 +36,8 @@ def compile_graph(
 class _Known:
     """Folded values.
 
-    :ivar snapshot: of the weights that they follow from; None: of these nothing is kept.
-    :ivar values: None: the graph runs as it was.
+    :ivar snapshot: snapshot of the weights on which they depend; None if nothing is cached.
+    :ivar values: the values; None if the graph runs without folding.
     """
 
     snapshot: Snapshot | None = None
@@ -45,10 +45,10 @@ class _Known:
 
 
 class FoldedGraph:
-    """Called with a list of arguments, as :class:`CompiledGraph` is.
+    """Callable like :class:`CompiledGraph`; it takes a list of arguments.
 
-    A write to a weight through torch, or another weight in its place, is noticed before the next
-    call, which computes the dependent values again. They are freed together with a weight.
+    Writes to a weight through torch, and replaced weights, are noticed before the next call, which
+    computes the dependent values again. The values are freed when a weight is deleted.
     """
 
     _boxed_call = True
@@ -72,11 +72,11 @@ class FoldedGraph:
         # The second part; None if the two parts gave wrong results.
         self._rest: CompiledGraph | None = None
         self._whole: CompiledGraph | None = (
-            None  # of the whole graph, if the two parts cannot be used
+            None  # for the whole graph, if the two parts cannot be used
         )
 
     def __call__(self, arguments: list[Any]) -> Any:
-        """The results as a list.
+        """Return the results as a list.
 
         :raises RuntimeError: an operator failed; the message names it.
         """
@@ -90,7 +90,7 @@ class FoldedGraph:
         return self._rest([*(arguments[place] for place in self._parts.kept), *known.values])
 
     def _values_of(self, arguments: Sequence[Any]) -> _Known:
-        """Return the values that depend on the current weights alone."""
+        """Return the values that depend only on the current weights."""
         weights = [arguments[place] for place in self._parts.sources]
         state = state_of(weights)
         known = self._known
@@ -107,7 +107,7 @@ class FoldedGraph:
         return known
 
     def _begin(self, arguments: list[Any]) -> None:
-        """Build the runner of the graph, in two parts if these agree with it."""
+        """Compile the graph: in two parts, if their results agree with those of the whole graph."""
         parts = self._parts
         place = self._difference(arguments) if self._options.check and parts.norms else None
         if place is None:
@@ -117,14 +117,14 @@ class FoldedGraph:
             self._rest = self._compiled(parts.rest, told)
         else:
             self._known = None
-            told = f"frozen weights: nothing is computed once, as value {place} differed"
+            told = f"frozen weights: nothing is computed once, because value {place} differed"
             self._whole = self._compiled(self._module, told)
         self._is_checked = True
 
     def _whole_graph(self) -> CompiledGraph:
         with self._lock:
             if self._whole is None:
-                told = "frozen weights: for those that nothing can be computed of once"
+                told = "frozen weights: used for weights from which nothing can be computed once"
                 self._whole = self._compiled(self._module, told)
             return self._whole
 

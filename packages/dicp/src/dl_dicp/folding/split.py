@@ -14,12 +14,12 @@ from dl_dicp.folding.fixed import FixedValues, is_view
 class Split:
     """Two parts of a graph.
 
-    :ivar once: from weights to the values that follow from them.
-    :ivar sources: the places of the arguments that it takes.
-    :ivar rest: from the other arguments and those values to the results.
-    :ivar kept: the places of those other arguments.
-    :ivar norms: how many batch norms have become part of a convolution.
-    :ivar of_norms: the places of the values that are weights and biases of those.
+    :ivar once: graph that computes values from weights.
+    :ivar sources: indices of the arguments that ``once`` takes.
+    :ivar rest: graph that computes the results from the other arguments and those values.
+    :ivar kept: indices of the arguments that ``rest`` takes.
+    :ivar norms: number of batch norms that were folded into a convolution.
+    :ivar of_norms: indices of the values that are weights and biases of those convolutions.
     """
 
     once: GraphModule
@@ -38,7 +38,7 @@ class Split:
 def split(module: GraphModule, places: list[int]) -> Split | None:
     """Return the two parts, or None if no value depends only on weights. The graph is not changed.
 
-    :param places: of the arguments that are frozen weights.
+    :param places: indices of the arguments that are frozen weights.
     """
     copied = Graph()
     copied.output(copied.graph_copy(module.graph, {}))
@@ -64,7 +64,7 @@ def _wanted(module: GraphModule, fixed: FixedValues) -> list[Node]:
         for given in node.all_input_nodes:
             if given not in fixed or fixed.is_view_of_weight(given):
                 continue
-            # Views are created in each call, which is free.
+            # Views cost nothing and are created in each call.
             root = given
             while is_view(root):
                 (root,) = root.all_input_nodes
@@ -74,7 +74,7 @@ def _wanted(module: GraphModule, fixed: FixedValues) -> list[Node]:
 
 
 def _escaping(module: GraphModule) -> set[Node]:
-    """Return the nodes whose memory results share: the caller may write to it."""
+    """Return the nodes that share memory with results, to which the caller may write."""
     waiting = list(module.graph.output_node().all_input_nodes)
     found: set[Node] = set()
     while waiting:
@@ -106,8 +106,8 @@ def _part(module: GraphModule, wanted: list[Node]) -> tuple[GraphModule, list[in
 
 
 def _replace(module: GraphModule, wanted: list[Node]) -> list[int]:
-    """Make the nodes arguments of the graph, behind the others; the places of the old arguments
-    that it still takes."""
+    """Make the nodes the last arguments of the graph; return the indices of the old arguments that
+    it still takes."""
     graph = module.graph
     given = [node for node in graph.nodes if node.op == "placeholder"]
     read = {node for node in given if node.users}
@@ -117,7 +117,7 @@ def _replace(module: GraphModule, wanted: list[Node]) -> list[int]:
             taken = last = graph.placeholder(f"once_{node.name}")
         taken.meta = dict(node.meta)
         node.replace_all_uses_with(taken)
-    graph.eliminate_dead_code()  # dead code elimination: removes what only folded nodes used
+    graph.eliminate_dead_code()  # removes nodes that only folded nodes used
     kept = []
     for place, node in enumerate(given):
         # An argument that is not read may still be part of the calling convention.

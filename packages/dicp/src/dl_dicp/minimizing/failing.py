@@ -1,4 +1,4 @@
-"""Tests of whether a graph fails with its inputs: by float64 results, or by a command.
+"""Criteria for a failing graph: comparison with float64 results, or the exit code of a command.
 
 Needs no torch.
 """
@@ -25,10 +25,12 @@ TIMEOUT = 300
 
 
 def differs(vendor: Vendor, steps: float) -> Callable[[Failing], bool]:
-    """Return True if float32 results of a session differ from those of the same calls in float64,
-    each run as a whole. A graph that does not run in both does not differ.
+    """Return a function that returns True if the float32 results of a graph differ from those of
+        the same calls in float64, where each call runs as a whole. A graph that fails to run in
+        either
+    dtype does not differ.
 
-    :param steps: rounding steps of the largest element that are allowed.
+        :param steps: allowed difference in rounding steps of the largest element.
     """
 
     def fails(given: Failing) -> bool:
@@ -48,11 +50,12 @@ def differs(vendor: Vendor, steps: float) -> Callable[[Failing], bool]:
 
 
 def fails_by_command(command: Sequence[str]) -> Callable[[Failing], bool]:
-    """Return True if a command ends with a nonzero exit code, by a signal, or not in time.
+    """Return a function that returns True if a command ends with a nonzero exit code, is terminated
+    by a signal, or exceeds the timeout.
 
-    No process that it starts survives it.
+    All processes that the command has started are killed when it ends.
 
-    :param command: gets the graph's file and that of its inputs as further arguments.
+        :param command: command to which the graph file and the input file are appended.
     """
 
     def fails(given: Failing) -> bool:

@@ -1,6 +1,6 @@
 """Reduction of a failing graph: results of removed calls become inputs with their values.
 
-Needs no torch. Whether a graph fails is for the caller to say.
+Needs no torch. The caller provides the criterion for a failure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Arrays = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Failing:
-    """Graph with the inputs with which it fails."""
+    """Graph with inputs for which it fails."""
 
     graph: ContractGraph
     inputs: Arrays
@@ -36,10 +36,10 @@ class Failing:
 
 
 def minimize(given: Failing, vendor: Vendor, fails: Callable[[Failing], bool]) -> Failing:
-    """Return a minimal failing graph: no single call of it can be removed.
+    """Return a minimal failing graph, from which no single call can be removed.
 
-    :param fails: whether a graph fails with its inputs; raises nothing.
-    :raises GraphError: the graph cannot be cut, or does not fail.
+    :param fails: function that returns True if a graph fails with its inputs. It must not raise.
+    :raises GraphError: the graph cannot be reduced, or it does not fail.
     """
     document = given.graph.document
     if len(document["entries"]) != 1:
@@ -47,8 +47,8 @@ def minimize(given: Failing, vendor: Vendor, fails: Callable[[Failing], bool]) -
     entry = document["entries"][given.graph.entries[0]]
     if entry["symbols"] or document["states"] or document["constants"] or document["generators"]:
         raise GraphError(
-            f"{given.graph.name} has symbols, states, constants or generators; only a graph of "
-            "inputs, as dl dicp records them, is made smaller"
+            f"{given.graph.name} has symbols, states, constants or generators; only a graph with "
+            "inputs alone can be reduced, as recorded by dl dicp"
         )
     if not fails(given):
         raise GraphError(f"{given.graph.name} does not fail with these inputs")
@@ -94,8 +94,8 @@ class _Cutter:
         return Failing(graph, {x: inputs.get(x, self._given.inputs.get(x)) for x in ports})
 
     def _missing(self, kept: Iterable[int]) -> dict[int, int]:
-        """Return storages that are read before a kept call writes them, with the index of
-        the call.
+        """Return the storages that are read before a kept call writes them, with the index of the
+        reading call.
         """
         known = {self._entry["values"][x["value"]]["storage"] for x in self._entry["inputs"]}
         found: dict[int, int] = {}
@@ -120,7 +120,8 @@ class _Cutter:
     def _graph(
         self, kept: Iterable[int], missing: Mapping[int, int], results: Sequence[int] = ()
     ) -> ContractGraph:
-        """Return a graph of these calls: these storages are inputs, unread ones are outputs."""
+        """Return a graph of these calls with these storages as inputs. Unread results become
+        outputs."""
         entry = copy.deepcopy(self._entry)
         calls = [entry["calls"][place] for place in kept]
         uses = [use for call in calls for use in _uses(entry, call)]
@@ -160,7 +161,7 @@ class _Cutter:
     def _output(
         entry: Any, calls: Sequence[Any], storage: int, whole: dict[str, Any], bytes_: bool
     ) -> int:
-        """Return the index of the returned value: the tensor that was written last, or bytes."""
+        """Return the index of the value to return: the tensor written last, or the bytes."""
         last = [
             number
             for call in calls
@@ -174,7 +175,8 @@ class _Cutter:
 
 
 def _numbers(call: Sequence[Any]) -> Iterable[tuple[int, bool]]:
-    """The values of a call, and whether it writes them; what it reads and writes is there twice."""
+    """Yield the values of a call, with True if it writes them. A value that is read and written is
+    yielded twice."""
     operator, arguments = call
     for parameter in load_schema()[operator].params[1:]:
         if "TensorHandle" not in parameter.type:

@@ -1,6 +1,6 @@
 """Patterns that rewrite sequences of calls into calls of fused operators, one per file.
 
-:mod:`.pattern` is what a pattern is; other wheels add theirs by the hook ``dl_graph_patterns``.
+:mod:`.pattern` defines the interface. Other wheels add patterns by the hook ``dl_graph_patterns``.
 """
 
 from __future__ import annotations

@@ -15,21 +15,21 @@ from dl_dicp.sizes.proof import same
 from dl_graph.expression import combine
 
 FEWEST_QUERIES = 32
-"""Fewer were measured slower in the fused operator of the CPU's vendor: 3.7 times with one query,
-1.7 with 8, 1.1 with 16, against 0.7 with 32."""
+"""Minimum number of queries. The CPU vendor's fused operator took 3.7 times as long as separate
+calls with one query, 1.7 times with 8, 1.1 times with 16, and 0.7 times with 32."""
 
 
 class Attention:
     """``softmax(q @ k.T * scale + mask, -1) @ v``  ->  ``dlopAttention``
 
-    The factor and the mask may be missing.
+    The scale and the mask are optional.
     """
 
     name = "attention"
     default = True
     conditions: Mapping[str, str] = {
         "dimension": "the softmax is not taken over the keys",
-        "queries": f"there are fewer than {FEWEST_QUERIES} queries, which whole calls do faster",
+        "queries": f"separate calls are faster for fewer than {FEWEST_QUERIES} queries",
         "mask": "the term added to the scores is not a mask of their dtype that broadcasts to them",
         PRIVATE: PRIVATE_WORDS,
     }
@@ -161,7 +161,7 @@ class Attention:
 
 
 def _transpose(ref: Ref) -> Ref:
-    """Return a matrix, or a batch, with its last two dimensions exchanged."""
+    """Return a matrix, or a batch of matrices, with its last two dimensions exchanged."""
     order = (*range(len(ref.shape) - 2), -1, -2)
     shape, strides = (tuple(each[x] for x in order) for each in (ref.shape, ref.strides))
     return Ref(ref.block, ref.dtype, shape, strides, ref.offset)

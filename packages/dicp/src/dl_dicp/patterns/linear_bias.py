@@ -13,13 +13,13 @@ from dl_dicp.recording.memory import Ref
 
 
 class LinearBias:
-    """``x @ w + b``  ->  ``diopiAddmm``, where ``b`` is a row, or as large as the product"""
+    """``x @ w + b``  ->  ``diopiAddmm``, where ``b`` is a row or has the shape of the product"""
 
     name = "linear-bias"
     default = True
     conditions: Mapping[str, str] = {
-        "alpha": "a summand has a factor",
-        "broadcast": "what is added is neither a row nor as large as the product",
+        "alpha": "a summand has a factor alpha",
+        "broadcast": "the added tensor is neither a row nor of the product's shape",
         PRIVATE: PRIVATE_WORDS,
     }
 
@@ -35,7 +35,7 @@ class LinearBias:
                 continue
             added, made = end.arguments[rest], calls[product].arguments
             if added.dtype != made["out"].dtype:
-                return None  # the vendor would convert, which the contract does not promise
+                return None  # the contract does not guarantee that the vendor converts dtypes
             if not is_one(end.arguments["alpha"]):
                 return Declined("alpha")
             row = same_sizes(added.shape, made["out"].shape[1:]) and same_sizes(

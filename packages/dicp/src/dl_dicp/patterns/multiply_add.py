@@ -18,7 +18,7 @@ class MultiplyAdd:
     name = "multiply-add"
     default = True
     conditions: Mapping[str, str] = {
-        "alpha": "the other summand has a factor",
+        "alpha": "the other summand has a factor alpha",
         "broadcast": "the product is smaller than the sum",
         PRIVATE: PRIVATE_WORDS,
     }
@@ -36,7 +36,7 @@ class MultiplyAdd:
             made = calls[product].arguments
             tensors = (end.arguments[rest], made["input"], made["other"])
             if any(each.dtype != out.dtype for each in (*tensors, made["out"])):
-                return None  # the vendor would convert, which the contract does not promise
+                return None  # the contract does not guarantee that the vendor converts dtypes
             if side == "input" and alpha != 1:
                 return Declined("alpha")
             if not same_sizes(end.arguments[side].shape, out.shape):

@@ -10,17 +10,17 @@ from dl_dicp.patterns.sequence import Calls
 from dl_dicp.recording.calls import Call
 
 PRIVATE = "private"
-"""Condition of every pattern with intermediate tensors, checked for all such patterns."""
-PRIVATE_WORDS = "a tensor in between is used elsewhere"
+"""Condition of every pattern with intermediate tensors; :mod:`.rewrite` checks it."""
+PRIVATE_WORDS = "an intermediate tensor is used elsewhere"
 
 
 @dataclass(frozen=True)
 class Match:
-    """Match: a sequence that can be rewritten.
+    """Sequence of calls that can be rewritten.
 
-    :ivar members: the places of its calls; the last one is where the fused call will stand.
-    :ivar call: the fused call. It writes what the last member writes; whatever else it writes, an
-        earlier member does now.
+    :ivar members: indices of its calls; the fused call replaces the last one.
+    :ivar call: the fused call. It writes the result of the last member; all other tensors that it
+        writes are results of earlier members.
     """
 
     members: frozenset[int]
@@ -39,7 +39,7 @@ class Declined:
 
 @dataclass(frozen=True)
 class Case:
-    """Function of torch, and the constructor of its arguments on the CPU."""
+    """Torch function, and a function that creates its arguments on the CPU."""
 
     function: Callable[..., Any]
     arguments: Callable[[], tuple[Any, ...]]
@@ -47,10 +47,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Cases:
-    """Examples that a pattern is tested with.
+    """Examples with which a pattern is tested.
 
-    :ivar fires: functions that have to be rewritten.
-    :ivar declines: for each of its conditions one that must not be, because of it.
+    :ivar fires: functions that must be rewritten.
+    :ivar declines: for each condition, a function that must not be rewritten because of it.
     """
 
     fires: tuple[Case, ...]
@@ -62,22 +62,22 @@ class Pattern(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in ``options={"patterns": [...]}``."""
+        """Return the name in ``options={"patterns": [...]}``."""
 
     @property
     def default(self) -> bool:
-        """True if the pattern is on by default."""
+        """Return True if the pattern is enabled by default."""
 
     @property
     def conditions(self) -> Mapping[str, str]:
-        """Reasons to decline by name, as clauses that complete "left alone, because"."""
+        """Return the reasons to decline by name, as clauses that complete "left alone, because"."""
 
     def match(self, calls: Calls, last: int) -> Match | Declined | None:
-        """Match the sequence that ends with a call. None: it is not a sequence of this pattern.
+        """Match the sequence that ends with a call; return None if it is not of this pattern.
 
-        Sizes may be expressions: compare them by :func:`~dl_dicp.patterns.same_sizes` and
-        :meth:`Calls.at_least`, and take none for different because they look so.
+        Sizes may be expressions: compare them with :func:`~dl_dicp.patterns.same_sizes` and
+        :meth:`Calls.at_least`. Different expressions may have equal values.
         """
 
     def cases(self) -> Cases:
-        """Return its tests, which ``dl dicp test patterns`` runs."""
+        """Return the examples that ``dl dicp test patterns`` tests."""

@@ -32,11 +32,11 @@ def all_patterns() -> dict[str, Pattern]:
         try:
             pattern: Pattern = contribution.load()
             if pattern.name in found:
-                raise ValueError(f"the name {pattern.name!r} is taken")
+                raise ValueError(f"another pattern has the name {pattern.name!r}")
             found[pattern.name] = pattern
-        except Exception as error:  # noqa: BLE001 - models must run whatever a plugin raises
+        except Exception as error:  # noqa: BLE001 - models must run even if a plugin fails
             warnings.warn(
-                f"[dl] the pattern {contribution.name} of {record.wheel} is left out: {error}",
+                f"[dl] the pattern {contribution.name} of {record.wheel} is ignored: {error}",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -56,7 +56,7 @@ def chosen(option: bool | Sequence[str]) -> list[Pattern]:
     listed = isinstance(option, Sequence) and not isinstance(option, str)
     if not listed or any(name not in known for name in option):
         raise ValueError(
-            f"[dl] the option patterns is {option!r}, neither True, False nor a list of some of "
+            f"[dl] the option patterns is {option!r}, not True, False or a list of names of "
             f"{', '.join(known)}"
         )
     return [known[name] for name in option]

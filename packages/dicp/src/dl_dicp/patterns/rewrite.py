@@ -24,10 +24,10 @@ from dl_graph.expression import Json
 class Rewriting:
     """Outcome of the patterns on a trace.
 
-    :ivar trace: the new one, or the old one where none fired.
-    :ivar fired: names of patterns, one for each match.
-    :ivar declined: names, and why a sequence was left alone.
-    :ivar assumed: what has to hold of the sizes where one fired: relations as in a file.
+    :ivar trace: the rewritten trace, or the original one if no pattern fired.
+    :ivar fired: names of the patterns that fired, one for each match.
+    :ivar declined: names of patterns, each with the reason why a sequence was left alone.
+    :ivar assumed: conditions on the sizes under which patterns fired, as relations of a graph file.
     """
 
     trace: Trace
@@ -49,8 +49,8 @@ def rewrite(
 ) -> Rewriting:
     """Try patterns on each sequence of calls, one pattern after the other.
 
-    :param scope: the sizes that the trace holds for.
-    :param seen: those that were recorded.
+    :param scope: the sizes for which the trace is valid.
+    :param seen: the recorded sizes.
     """
     done = Rewriting(trace)
     bound = _bound(trace.device.index)
@@ -85,7 +85,7 @@ def _apply(
         except VariesError as error:
             done.declined.append((pattern.name, str(error)))
             continue
-        except Exception as error:  # noqa: BLE001 - the graph must run whatever a plugin raises
+        except Exception as error:  # noqa: BLE001 - the graph must run even if a plugin fails
             done.declined.append((pattern.name, f"it failed: {type(error).__name__}: {error}"))
             continue
         if isinstance(found, Match):
@@ -111,7 +111,7 @@ def _apply(
 
 
 def _unsafe(calls: Calls, found: Match, scope: Scope, bound: frozenset[str]) -> str:
-    """Return why a match must not be rewritten, independent of its pattern; empty if it may."""
+    """Return why no pattern may rewrite this match; empty if it may be rewritten."""
     first, last = min(found.members), max(found.members)
     uses = list(found.call.uses())
     made = {ref.block for ref, writes in uses if writes}
@@ -122,9 +122,9 @@ def _unsafe(calls: Calls, found: Match, scope: Scope, bound: frozenset[str]) -> 
         return PRIVATE_WORDS
     for block in made:
         if any(first <= at < last and at not in found.members for at, _, _ in calls.uses(block)):
-            return "a result of it is used before it would be there"
+            return "one of its results is used before the fused call would write it"
     for ref, writes in uses:
-        # The fused call reads the tensor later than the first call of the sequence does.
+        # The fused call reads the tensor later than the calls of the sequence do.
         read_at = [at for at, _, w in calls.uses(ref.block) if at in found.members and not w]
         if not writes and any(
             min(read_at, default=first) < at < last and changes
@@ -137,12 +137,12 @@ def _unsafe(calls: Calls, found: Match, scope: Scope, bound: frozenset[str]) -> 
         region = build([found.call], {ref.block for ref, _ in uses}, [], scope)
         read(region.verified(), found.call.operator)
     except DiopiError as error:
-        return f"the contract has no such call: {error}"
+        return f"the contract does not allow the fused call: {error}"
     return ""
 
 
 def _outside(trace: Trace, members: Sequence[Lowered | Host], calls: Sequence[Call]) -> set[Block]:
-    """Return blocks of these calls that other calls use, too."""
+    """Return the blocks of these calls that are also used elsewhere."""
     out = {ref.block for call in calls for ref, _ in call.uses() if ref.block.given is not None}
     out |= {ref.block for ref in refs_in(trace.output) if isinstance(ref, Ref)}
     own = {id(step) for step in members}

@@ -16,7 +16,7 @@ from dl_dicp.recording.memory import Ref
 class RmsNorm:
     """``x * rsqrt(mean(x ** 2, -1, keepdim=True) + eps) * weight``  ->  ``diopiRMSNorm``
 
-    The reciprocal root mean squares may be used elsewhere, as a backward pass does.
+    The reciprocal root mean squares may be used elsewhere, for example in a backward pass.
     """
 
     name = "rms-norm"
@@ -42,7 +42,7 @@ class RmsNorm:
                 if not (same_sizes(weight.shape, x.shape[-1:]) and is_contiguous(weight)):
                     return Declined("weight")
                 if any(each.dtype != x.dtype for each in (weight, out, roots)):
-                    return None  # the vendor would convert, which the contract does not promise
+                    return None  # the contract does not guarantee that the vendor converts dtypes
                 arguments = {
                     "out": out,
                     "inv_rms": roots,

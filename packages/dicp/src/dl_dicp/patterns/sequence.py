@@ -1,8 +1,8 @@
 """Sequences of calls with the writers and readers of their tensors.
 
-Where a program serves many sizes, those of tensors may be expressions. What a pattern needs of them
-has to hold for all sizes, not for those that were recorded: :func:`same_sizes` and the like say
-yes only to what is proven, and :meth:`Calls.at_least` makes a condition of the program.
+In a program for many sizes, the sizes of tensors may be expressions. A condition of a pattern must
+hold for all sizes, not only for the recorded ones: :func:`same_sizes` and similar functions return
+True only if equality is proven, and :meth:`Calls.at_least` adds a condition to the program.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dl_graph.expression import Expression, Json, Size, bounds, evaluate
 
 
 class VariesError(ValueError):
-    """A number that a pattern needs depends on sizes that vary."""
+    """A scalar that a pattern needs depends on sizes that vary."""
 
 
 class Calls:
     """Consecutive calls.
 
     :param outside: blocks that are visible outside: arguments, results, arguments of host calls.
-    :param scope: the sizes that they serve.
-    :param seen: those that were recorded.
-    :ivar assumed: what :meth:`at_least` has said yes to and is not so for all sizes of the scope:
-        relations as in a file.
+    :param scope: the sizes for which the calls are valid.
+    :param seen: the recorded sizes.
+    :ivar assumed: relations that :meth:`at_least` has accepted although they do not hold for all
+        sizes of the scope, as in a graph file.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Calls:
         return iter(self._uses.get(block, ()))
 
     def writer(self, ref: Any, before: int, *operators: str) -> int | None:
-        """Return the index of the last call before an index that wrote a tensor as a whole; None if
-        there is none, or if it is another operator."""
+        """Return the index of the last call before ``before`` that wrote a whole tensor. Return
+        None if there is no such call, or if its operator is not in ``operators``."""
         if not isinstance(ref, Ref):
             return None
         writes = [(at, x) for at, x, written in self.uses(ref.block) if written and at < before]
@@ -75,10 +75,10 @@ class Calls:
         return block not in self._outside and all(at in members for at, _, _ in self.uses(block))
 
     def at_least(self, size: Size, least: int) -> bool:
-        """Return True if a size is at least a bound.
+        """Return True if a size is at least ``least``.
 
-        If it was at all recorded sizes and could be less at others, a program with the match does
-        not serve those.
+        If this is true of the recorded sizes only, it becomes a condition: a program that uses the
+        match does not serve other sizes.
         """
         if isinstance(size, int):
             return size >= least
@@ -129,11 +129,11 @@ def reshaped(ref: Ref, shape: tuple[int, ...]) -> Ref:
 def number(scalar: Any) -> float | int:
     """Return the value of a ``diopiScalar_t`` or of a ``double``.
 
-    :raises VariesError: it follows from sizes.
+    :raises VariesError: it depends on sizes.
     """
     value = scalar["value"] if isinstance(scalar, dict) else scalar
     if isinstance(value, list | Expression):
-        raise VariesError("a number of it follows from sizes")
+        raise VariesError("a scalar argument depends on sizes that vary")
     return float.fromhex(value) if isinstance(value, str) else int(value)
 
 

@@ -12,8 +12,8 @@ from dl_dicp.errors import NotCompiledError
 from dl_dicp.recording.memory import is_plain, span
 
 STEPS = 64
-"""Rounding steps, of the largest element, that two runs of one operator may differ by: a vendor
-may add in another order each time."""
+"""Allowed difference between two runs of an operator, in rounding steps of the largest element: a
+vendor may sum in a different order in each run."""
 
 
 class Checkable(Protocol):
@@ -24,14 +24,15 @@ class Checkable(Protocol):
         """Return the indices of results that are not read."""
 
     def doubtful(self) -> set[int]:
-        """Return the arguments that calls may write to although the graph of torch does not."""
+        """Return the arguments that calls may write to although torch's graph does not."""
 
     def execute(self, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
         """Run the program without counting the run."""
 
 
 def find_written_arguments(module: GraphModule) -> set[int] | None:
-    """The places of the arguments that the graph writes to; None: that is not told by its nodes."""
+    """Return the indices of the arguments that the graph writes to, or None if its nodes do not
+    show that."""
     places = {
         node: place
         for place, node in enumerate(n for n in module.graph.nodes if n.op == "placeholder")
@@ -61,8 +62,8 @@ def replica(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def copy_written(arguments: Sequence[Any], written: set[int], device: torch.device) -> list[Any]:
-    """Arguments with copies of those that are written to. One may be of the host: the steps that
-    an optimizer counts are."""
+    """Return the arguments, with copies of those that are written to. Host tensors may be written,
+    too, such as the step counter of an optimizer."""
     return [
         value
         if place not in written or not isinstance(value, torch.Tensor)
@@ -81,26 +82,27 @@ def check(
 ) -> None:
     """Run a program, and compare its results and its mutated arguments.
 
-    :param arguments: those of the eager run, as they were before it; they are written to.
-    :param wanted: its results, and behind them the arguments as it left them.
-    :param sizes: of the program's symbols.
-    :raises NotCompiledError: something differs, or an operator failed.
+    :param arguments: arguments of the eager run, as they were before it; the program writes to
+        them.
+    :param wanted: results of the eager run, followed by its arguments after the run.
+    :param sizes: sizes of the program's symbols.
+    :raises NotCompiledError: a value differs, or an operator failed.
     """
     tried = list(arguments)
     for place in program.doubtful():
         tried[place] = replica(tried[place])
     try:
         given = [*program.execute(list(tried), sizes), *tried]
-    except Exception as error:  # whatever it raises, the caller gets the correct eager results
-        raise NotCompiledError(f"it failed when it was tried: {error}") from error
+    except Exception as error:  # in any case, the caller gets the correct eager results
+        raise NotCompiledError(f"its trial run failed: {error}") from error
     for place, (a, b) in enumerate(zip(given, wanted, strict=True)):
         if place not in program.unread and not agree(a, b):
-            raise NotCompiledError(f"value {place} differs from the eager run's")
+            raise NotCompiledError(f"value {place} differs from that of the eager run")
 
 
 def agree(a: Any, b: Any) -> bool:
-    """Return True if two tensors agree up to rounding in another order, or two other values if they
-    are equal."""
+    """Return True if two tensors agree up to rounding, as after summation in another order, or if
+    two other values are equal."""
     if a is b or not isinstance(a, torch.Tensor):
         return not isinstance(a, int) or a == b
     if a.layout != torch.strided or b.layout != torch.strided:
@@ -120,7 +122,7 @@ def agree(a: Any, b: Any) -> bool:
 def slack(wanted: torch.Tensor, dtype: torch.dtype, steps: float = STEPS) -> float:
     """Return the tolerance for results, given ``wanted`` in a possibly wider dtype.
 
-    :param dtype: that they were computed in.
+    :param dtype: dtype in which the results were computed.
     """
     finite = wanted[torch.isfinite(wanted)]
     largest = float(finite.abs().max()) if finite.numel() else 0.0

@@ -1,7 +1,7 @@
-"""Verified contract graphs by their content, and the executor that runs them.
+"""Cache of verified contract graphs by their content, and the executor that runs them.
 
-Equal parts of one model or of many, such as the layers that graph breaks cut apart, are verified
-and kept once. The cache is in this process only.
+Equal parts of models, such as layers that graph breaks separate, are verified and stored once. The
+cache is local to the process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dl_graph import ContractGraph, read
 from dl_graph.native import ffi, native
 
 MOST_GRAPHS = 256
-"""Maximum number of cached graphs; graphs in use live on without the cache."""
+"""Maximum number of cached graphs. Graphs in use stay alive after they leave the cache."""
 
 _graphs: OrderedDict[str, CachedGraph] = OrderedDict()
 _lock = threading.Lock()
@@ -27,8 +27,8 @@ _lock = threading.Lock()
 class CachedGraph:
     """Verified graph.
 
-    :ivar address: of its ``dl_contract_graph_t``, valid as long as this object.
-    :ivar passed: its symbols that no input has as a size.
+    :ivar address: address of its ``dl_contract_graph_t``, valid as long as this object lives.
+    :ivar passed: symbols that are not a size of any input, so that the caller passes their values.
     """
 
     graph: ContractGraph
@@ -39,8 +39,8 @@ class CachedGraph:
 def graph_of(content: bytes, text: str) -> CachedGraph:
     """Return the verified graph of a file's bytes.
 
-    :param text: canonical text that tells it from all others.
-    :raises GraphError: the verifier refuses it.
+    :param text: canonical text of the graph, the key of the cache.
+    :raises GraphError: the verifier rejects the graph.
     """
     key = hashlib.sha256(text.encode()).hexdigest()
     with _lock:
@@ -66,7 +66,7 @@ def _passed(graph: ContractGraph) -> tuple[str, ...]:
 
 
 def clear() -> None:
-    """Clear the cache; graphs in use live on."""
+    """Clear the cache; graphs in use stay alive."""
     with _lock:
         _graphs.clear()
 

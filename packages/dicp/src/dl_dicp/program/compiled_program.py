@@ -41,18 +41,18 @@ class Program:
     """Program that runs a recorded :class:`Trace`.
 
     :ivar regions: its contract graphs.
-    :ivar tilings: for each of them, which calls run block by block.
+    :ivar tilings: for each contract graph, the calls that run block by block.
     :ivar hosts: its host calls.
-    :ivar engine: how its contract graphs run.
+    :ivar engine: engine that runs its contract graphs.
     :ivar scope: the sizes that it serves.
-    :ivar device: where it runs.
-    :ivar example: of these the ones that reports are made for.
+    :ivar device: device on which it runs.
+    :ivar example: the sizes that reports describe.
     :ivar unread: indices of results that the caller does not read.
-    :param written: the arguments that the graph of torch writes to. Operators of the contract
-        may have arguments that they could write to and do not, as batch norm has.
+    :param written: the arguments that torch's graph writes to. Contract operators may have
+        arguments that they can write to but do not always, such as those of batch norm.
     :param engine: one of :func:`dl_dicp.engines.registry.names`.
-    :param scope: the sizes that it serves, if the trace holds for many.
-    :param example: those of the symbols that reports are made for.
+    :param scope: the sizes that the program serves, if the trace is valid for many.
+    :param example: the sizes of the symbols that reports describe.
     :raises NotCompiledError: a part of the trace cannot become a graph; the message names it.
     """
 
@@ -100,7 +100,7 @@ class Program:
     def run(self, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
         """Return the results for arguments with the layout of the trace.
 
-        :param sizes: of the symbols of the scope.
+        :param sizes: sizes of the scope's symbols.
         :raises RuntimeError: an operator failed; the message names it.
         """
         results = self.execute(arguments, sizes, self._real_steps)
@@ -113,9 +113,9 @@ class Program:
         sizes: tuple[int, ...] = (),
         steps: Sequence[GraphStep | HostStep] | None = None,
     ) -> list[Any]:
-        """Run as :meth:`run` without counting the run.
+        """Run like :meth:`run`, but do not count the run.
 
-        :param steps: those of a real run; in others, nothing is captured.
+        :param steps: the steps of real runs; the steps of trial runs capture no graphs.
         """
         values = [*arguments, *self._tail, sizes]
         for step in self._steps if steps is None else steps:
@@ -203,7 +203,7 @@ class Program:
     def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
         written = block in region.written and block.slot in self._written
         if block.given is not None:
-            # A program for many sizes serves all storage offsets, too.
+            # A program for many sizes also serves all storage offsets.
             offset = ANY_OFFSET if self._names else block.given.storage_offset
             return block.slot, self._packed(block.given, offset), written
         whole = Ref(block, "uint8", (block.size,), (1,), 0)
@@ -216,7 +216,7 @@ class Program:
         return dtype, shape, steps, packed(start, self._names)
 
     def _tree(self, tree: Any) -> Pick:
-        """Return a function that replaces refs in a tree by the values of a run."""
+        """Return a function that replaces the refs in a tree with the values of a run."""
         picks = tree_map(
             lambda x: self._pick(x) if isinstance(x, Ref | Opaque) else (lambda _, x=x: x), tree
         )
@@ -271,7 +271,7 @@ class Program:
         if wanted is given:
             return lambda values: values[slot]
         if wanted.dtype != given.dtype:
-            raise NotCompiledError("a view of another dtype is used outside of the graph")
+            raise NotCompiledError("a view with another dtype is used outside the graph")
         offset = self._number(elements(wanted.offset, wanted.dtype))
         shape, strides = self._numbers(wanted.shape), self._numbers(wanted.strides)
         return lambda values: torch.as_strided(

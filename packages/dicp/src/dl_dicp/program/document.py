@@ -22,35 +22,35 @@ class Scope:
     """Sizes that a graph serves.
 
     :ivar ranges: the smallest and the largest size of each symbol.
-    :ivar guards: what has to hold: ``[sign, a, b]`` as in the file.
+    :ivar guards: conditions on the symbols: ``[sign, a, b]`` as in the graph file.
     """
 
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     guards: Sequence[Any] = ()
 
     def symbols(self) -> list[dict[str, Any]]:
-        """Return the ranges and guards in the form of the file."""
+        """Return the ranges of the symbols in the form of the graph file."""
         return [{"name": n, "min": a, "max": b} for n, (a, b) in self.ranges.items()]
 
     def text(self) -> str:
-        """Describe them: ``rows from 2 to 16, where 2 <= rows - 1``; empty if no size varies."""
+        """Describe the sizes: ``rows from 2 to 16, where 2 <= rows - 1``; empty if fixed."""
         ranges = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in self.ranges.items())
         guards = ", ".join(f"{text(a)} {sign} {text(b)}" for sign, a, b in self.guards)
         return f"{ranges}, where {guards}" if guards else ranges
 
 
 FIXED = Scope()
-"""Sizes of a graph whose sizes do not vary."""
+"""Scope of a graph with fixed sizes."""
 
 
 @dataclass
 class Region:
     """Contract graph with its inputs and outputs.
 
-    :ivar inputs: the blocks that it reads or changes, made before it.
-    :ivar made: the blocks that it makes and that are used after it.
-    :ivar written: those of its inputs that it writes.
-    :ivar document: with ``made`` as outputs: what is verified, shown and hashed.
+    :ivar inputs: blocks from before the graph that it reads or writes.
+    :ivar made: blocks that the graph creates and that are used after it.
+    :ivar written: the inputs that the graph writes.
+    :ivar document: the graph with ``made`` as outputs, which is verified, shown and hashed.
     """
 
     calls: list[Call]
@@ -70,14 +70,12 @@ class Region:
         return bool(self.document["generators"])
 
     def verified(self) -> bytes:
-        """Return the file of the graph for the verifier, which requires that every output is
-        written.
-        """
+        """Return the graph file for the verifier, which checks that every output is written."""
         return pack(self.document, {})
 
     def runnable(self) -> bytes:
-        """Return the file of the graph for execution, in which the caller passes the outputs'
-        memory.
+        """Return the graph file for execution, in which the caller passes the memory of the outputs
+        as inputs.
         """
         document = copy.deepcopy(self.document)
         entry = document["entries"][ENTRY]
@@ -96,8 +94,9 @@ class Region:
 class EntryWriter:
     """Builder of an entry from calls on blocks.
 
-    :param given: whether a block is there before the entry runs: it becomes an input.
-    :param results: blocks of its own that are used after it.
+    :param given: function that returns True if a block exists before the entry runs, so that it
+        becomes an input.
+    :param results: blocks that the entry creates and that are used after it.
     """
 
     def __init__(
@@ -194,8 +193,8 @@ def build(
 ) -> Region:
     """Build a graph of calls.
 
-    :param earlier: blocks that were made before.
-    :param kept: tensors that are used after it.
+    :param earlier: blocks that were created before the calls.
+    :param kept: tensors that are used after the calls.
     """
     kept = dict.fromkeys(ref for ref in kept if ref.block not in earlier)
     writer = EntryWriter(earlier.__contains__, {ref.block for ref in kept}, scope)

@@ -1,7 +1,7 @@
 """Frozen weights, which are declared as constants so that the vendor may prepack them.
 
-What writes to one through torch, or puts another in its place, is noticed before the next call.
-What writes past torch's counting, as through ``weight.data``, is not.
+Writes to a weight through torch, and replaced weights, are noticed before the next call. Writes
+that torch's version counter does not see, as through ``weight.data``, are not.
 """
 
 from __future__ import annotations

@@ -13,13 +13,13 @@ _SIGNS = ("", "", "+", "-", "*", "//", "%", "max", "min")
 def packed(size: Size, names: Sequence[str]) -> Any:
     """Encode a size: an integer unchanged, an expression as pairs of operation and number.
 
-    :param names: of the symbols, in their order.
+    :param names: names of the symbols, in their order.
     """
     return size if isinstance(size, int) else packed_json(size.json, names)
 
 
 def packed_json(json: Json, names: Sequence[str]) -> Any:
-    """Encode a size in the form of a graph file."""
+    """Encode a size that is given in the form of a graph file."""
     return json if isinstance(json, int) else list(_steps(json, names))
 
 

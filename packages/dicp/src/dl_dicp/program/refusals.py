@@ -1,8 +1,8 @@
-"""Calls that the verifier rejects in any graph, found when a graph was rejected.
+"""Calls that the verifier rejects in every graph.
 
-dl-core may make calls that a vendor supports although the contract does not promise them. A graph
-cannot contain such a call. So that one operator does not make all others run eagerly, it becomes a
-host call when the graph is recorded again.
+dl-core may make calls that a vendor supports although the contract does not define them. A graph
+cannot contain such a call. When a graph is rejected, its invalid calls are found and remembered.
+They become host calls when the graph is recorded again, and all other calls are compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dl_dicp.recording.calls import Call
 from dl_graph import read
 
 _refused: dict[str, dict[str, str]] = {}
-"""Reasons by operator and text of a graph with only that call."""
+"""Reasons by operator and by the text of a graph with only that call."""
 _lock = threading.Lock()
 
 
@@ -36,13 +36,13 @@ def learn(calls: Iterable[Call]) -> bool:
 
 
 def why_refused(call: Call) -> str | None:
-    """Return why the verifier refuses calls like this one; None if it does not."""
+    """Return why the verifier rejects calls like this one; None if it does not."""
     known = _refused.get(call.operator)
     return known.get(_alone(call).text) if known else None
 
 
 def forget() -> None:
-    """Clear all rejected calls."""
+    """Forget all rejected calls."""
     with _lock:
         _refused.clear()
 

@@ -1,8 +1,8 @@
-"""Comparison of a graph that rounds at other points than the device's operators.
+"""Comparison of a compiled graph with eager operators that round at different points.
 
-A compiler adds in another order and rounds at other points, which is valid. How much that may be is
-what rounding the arguments otherwise makes of the results: gradients that are zero in theory, such
-as that of a bias before a norm, are all rounding.
+A compiler may sum in another order and round at different points. The tolerance is the change of
+the results when the arguments are perturbed by one rounding step. Some results are nothing but
+rounding errors: the gradient of a bias before a norm, for example, is zero in theory.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dl_dicp.program.agreement import STEPS, agree, replica, slack
 from dl_dicp.recording.memory import is_plain, span
 
 HALF_STEPS = 8
-"""Rounding steps in graphs that compute in half precision: between operators, where eager mode
-rounds to it, a compiler keeps what it has in float32."""
+"""Rounding steps in graphs that compute in half precision: eager mode rounds between operators,
+while a compiler keeps intermediate results in float32."""
 
 
 def first_difference(
@@ -27,9 +27,10 @@ def first_difference(
 ) -> int | None:
     """Return the index of the first value in which two runs disagree; None if they agree.
 
-    :param arguments: on which more runs tell how much results depend on rounding. They may have
-        been written to.
-    :param made: results, and arguments as the graph left them; so is ``wanted``.
+    :param arguments: arguments for further runs, which measure how much the results depend on
+        rounding. The graph may have written to them.
+    :param made: results of the graph, followed by its arguments after the run.
+    :param wanted: the same values of the eager run.
     """
     pairs = list(zip(made, wanted, strict=True))
     differing = [place for place, (a, b) in enumerate(pairs) if not _agree(a, b, 0.0)]

@@ -10,13 +10,13 @@ import torch
 from dl_core import _C
 
 State = tuple[int, tuple[tuple[int, int], ...]]
-"""How often operators have written to tensors without torch's knowing, and of each weight where it
-lies and how often it has been written to."""
+"""Number of writes that torch's version counters do not see, and for each weight its address and
+its version."""
 
 
 def state_of(weights: Sequence[torch.Tensor]) -> State | None:
-    """The state of weights; None where torch counts no writes to one, which was made in inference
-    mode."""
+    """Return the state of weights, or None if any weight was created in inference mode, so that
+    torch does not count writes to it."""
     try:
         seen = tuple((weight.data_ptr(), weight._version) for weight in weights)
     except RuntimeError:
@@ -25,11 +25,11 @@ def state_of(weights: Sequence[torch.Tensor]) -> State | None:
 
 
 class Snapshot:
-    """Take a snapshot of weights. It keeps their memory alive, even if a weight moves to other
-    memory: an equal address means the same weight.
+    """Snapshot of weights. It keeps their memory alive even if a weight moves to other memory, so
+    that an equal address means the same weight.
 
-    :param gone: a method that is called once a weight is no more, if its object is still there: it
-        is not held.
+    :param gone: bound method to call when a weight is deleted. It is referenced weakly, and not
+        called if its object no longer exists.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ Pick = Callable[[Values], Any]
 class GraphStep:
     """Step that runs a contract graph; its new tensors go to ``slots``.
 
-    :ivar program: runs the graph; in the steps of a program, in trial runs.
+    :ivar program: runs the graph; in the steps of a program, only in trial runs.
     :ivar real: runs the graph in real runs.
     """
 
@@ -69,7 +69,7 @@ class Kept:
 
 
 def uses_after(later: Sequence[Lowered | Host], output: Any) -> tuple[list[Ref], list[Ref]]:
-    """Return tensors that host calls, results or other graphs use after a graph."""
+    """Return the tensors that later host calls or results use, and those that later graphs use."""
     shown: list[Ref] = []
     carried: list[Ref] = []
     for step in later:

@@ -28,8 +28,8 @@ def tiling_of(
 ) -> TilingReport:
     """Return the groups of a graph on a device; empty if its calls run whole.
 
-    :param sizes: of its symbols.
-    :raises NotCompiledError: the graph is for other sizes than its own.
+    :param sizes: sizes of the graph's symbols.
+    :raises NotCompiledError: the graph does not serve these sizes.
     """
     if engine != "tiled" or not computes_on_host(device):
         return _NONE
@@ -52,7 +52,7 @@ def describe(calls: Sequence[Call], tiling: TilingReport) -> Iterator[str]:
     for number, reason in tiling.reasons.items():
         by_reason.setdefault(reason, []).append(number)
     for reason, numbers in by_reason.items():
-        yield f"whole, as {reason}: {counted(calls[number] for number in numbers)}"
+        yield f"whole, because {reason}: {counted(calls[number] for number in numbers)}"
 
 
 def counted(calls: Iterable[Call]) -> str:

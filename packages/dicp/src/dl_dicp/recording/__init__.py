@@ -1,1 +1,1 @@
-"""Recording of FX graphs: one run under dl-core's recorder gives calls, memory and shapes."""
+"""Recording of FX graphs: calls, memory and shapes from one run under dl-core's recorder."""

@@ -1,7 +1,7 @@
 """Conversion of recorded calls of the vendor's operators to calls of a contract graph.
 
-This is all of the lowering: what an ATen operator becomes is what dl-core asks of the vendor when
-it runs it, so that no operator has a rule of its own here.
+There is no other lowering: an ATen operator becomes the calls that dl-core makes to the vendor when
+it runs the operator. So no operator needs a lowering rule here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ GENERATOR = "default"
 """Name of the device's default generator in graphs."""
 
 Event = tuple[str, bool, list[Any]]
-"""Record of dl-core's recorder: name, True for a call, and arguments."""
+"""Event of dl-core's recorder: name, True for an operator call, and arguments."""
 
 _WHY = {
     "host": "it ran on the CPU",
     "copy from host": "it copies from the host",
     "copy to host": "it reads a result on the host",
     "copy between devices": "it copies between devices",
-    "late error": "it may find its data wrong after it was enqueued",
+    "late error": "it may report invalid data after it was enqueued",
 }
 
 
@@ -38,7 +38,7 @@ _WHY = {
 class Call:
     """Call of a contract graph.
 
-    :ivar arguments: JSON by parameter, but tensors are :class:`Ref`, alone and in lists.
+    :ivar arguments: JSON by parameter, with tensors and tensors in lists as :class:`Ref`.
     """
 
     operator: str
@@ -55,7 +55,8 @@ class Call:
 
 @cache
 def opaque_operators() -> list[str]:
-    """Operators that graphs cannot contain; the recorder does not read their arguments."""
+    """Return the operators that graphs cannot contain. The recorder does not read their
+    arguments."""
     return [operator.name for operator in load_schema().values() if _is_refused(operator)]
 
 
@@ -71,13 +72,13 @@ def _is_refused(operator: Operator) -> bool:
 def lower(events: Sequence[Event], addresses: Addresses) -> list[Call]:
     """Return the calls of one ATen operator.
 
-    :raises HostCallError: a part of the record is not a call of the contract.
+    :raises HostCallError: an event is not a call that a graph can contain.
     """
     for name, is_call, arguments in events:
         if name in _WHY and not is_call:
             raise HostCallError(_WHY[name])
         if is_call and not arguments:
-            raise HostCallError(f"{name} cannot stand in a graph")
+            raise HostCallError(f"a graph cannot contain {name}")
     tensors = [t for _, _, arguments in events for a in arguments for t in _tensors(a)]
     if any(on_host for _, _, _, on_host, _, _ in tensors):
         raise HostCallError("it takes a tensor of the host")
@@ -134,8 +135,8 @@ def _value(parameter: Parameter, argument: Any, addresses: Addresses) -> Any:
         return [] if kind == "diopiSize_t" and not parameter.nullable else None
     if isinstance(argument, tuple):
         if parameter.nullable and parameter.direction == "out" and _is_empty(argument):
-            # An empty tensor means that a result is not needed, such as the statistics of a batch
-            # norm that computes none; their dtype means nothing.
+            # An empty tensor stands for a result that is not needed, such as the statistics of a
+            # batch norm in inference; its dtype is arbitrary.
             return None
         return _tuple(argument, addresses)
     if kind in ("float", "double"):
@@ -168,5 +169,5 @@ def _enumerators(kind: str) -> dict[int, str]:
 def _enumerator(kind: str, number: int) -> str:
     found = _enumerators(kind).get(number)
     if found is None:
-        raise HostCallError(f"{number} is no {kind}")
+        raise HostCallError(f"{number} is not a {kind}")
     return found

@@ -1,7 +1,7 @@
-"""Gradient checkpointing: random numbers that a backward graph draws again, such as for dropout.
+"""Gradient checkpointing: a backward graph redraws random numbers, such as those of dropout.
 
-AOTAutograd saves the generator's state before the forward pass draws. Its operators for that
-support only torch's own devices; this module registers dl with them.
+AOTAutograd saves the generator's state before the forward pass draws random numbers. Its operators
+for saving and restoring support only torch's own devices; this module adds support for dl.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _device_of(given: Any) -> torch.device | None:
 
 @cache
 def register() -> None:
-    """Make torch save and restore states of dl's generators."""
+    """Make torch save and restore the states of dl's generators."""
     save, use = rng_prims.run_and_save_rng_state, rng_prims.run_with_rng_state
     torch_save, torch_use = (each.py_kernels[DispatchKey.BackendSelect] for each in (save, use))
 

@@ -1,8 +1,9 @@
 """Decompositions of operators, applied before recording.
 
-Of indexing, because the contract's own operator lets the vendor choose the size of its result, and
-no graph can have one that does. Of empty tensors, because a graph reads nothing that it has not
-written: a functional graph copies all of an empty tensor before it writes a part of the copy.
+Indexing is decomposed because the contract's indexing operator lets the vendor determine the size
+of the result, which a graph does not support. Empty tensors become zeros because a graph must not
+read memory that it has not written: a functional graph copies an empty tensor before it writes a
+part of the copy.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ aten = torch.ops.aten
 
 
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
-    """``x[:, rows]``, ``x[rows, columns]``: tensors of integers, which may count from the end, and
-    may be on the CPU.
+    """Return ``x[:, rows]`` or ``x[rows, columns]`` for integer tensors. Indices may be negative,
+    and the tensors may be on the CPU.
 
     :returns: NotImplemented for masks.
     """
@@ -41,8 +42,8 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
 
 
 def _places(indices: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
-    """Where the elements stand once the dimensions are one; beyond its end for an index that is
-    out of range, which would otherwise name an element of another row."""
+    """Return the indices into the flattened dimensions. An index that is out of range is mapped
+    beyond the end, since it could otherwise select an element of another row."""
     if len(indices) == 1:
         (rows,) = indices
         return torch.where(rows < 0, rows + sizes[0], rows)
@@ -94,9 +95,9 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
 
 
 def copy(x: Tensor, source: Tensor, non_blocking: bool = False) -> Any:
-    """The source with the layout of a tensor that it replaces; torch copies that tensor first.
+    """Return the source with the layout of ``x``. Torch's own decomposition copies ``x`` first.
 
-    :returns: NotImplemented where elements have gaps between them.
+    :returns: NotImplemented if there are gaps between the elements of ``x``.
     """
     order = _order(x)
     if order is None:
@@ -113,7 +114,7 @@ def copy(x: Tensor, source: Tensor, non_blocking: bool = False) -> Any:
 
 
 def _order(x: Tensor) -> list[int] | None:
-    """Return the dimensions from the outermost to the innermost one; None: there are gaps."""
+    """Return the dimensions from the outermost to the innermost one; None if there are gaps."""
     if x.is_contiguous():
         return list(range(x.dim()))
     if not all(isinstance(n, int) for n in (*x.shape, *x.stride())):
@@ -129,7 +130,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.index.Tensor: index,
-    aten._unsafe_index.Tensor: index,  # without another check
+    aten._unsafe_index.Tensor: index,  # differs only in that it need not check the indices
     aten.empty_like.default: empty_like,
     aten.new_empty.default: new_empty,
     aten.empty.memory_format: empty,

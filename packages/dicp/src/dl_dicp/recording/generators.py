@@ -22,8 +22,8 @@ def _restore(states: list[tuple[torch.Generator, torch.Tensor]]) -> None:
 
 @contextlib.contextmanager
 def generators_as_they_are(device: torch.device) -> Iterator[Callable[[], None]]:
-    """Gives what sets them to where they stood; at the end they stand where the first run has left
-    them."""
+    """Context manager for several runs of one call. It yields a function that resets the generators
+    to the initial state; at the end they have the state after the first run."""
     start = _states(device)
     after: list[tuple[torch.Generator, torch.Tensor]] = []
 
@@ -40,7 +40,7 @@ def generators_as_they_are(device: torch.device) -> Iterator[Callable[[], None]]
 
 @contextlib.contextmanager
 def generators_kept(device: torch.device) -> Iterator[None]:
-    """Restore the state of the generators at the end."""
+    """Context manager that restores the state of the generators at its end."""
     start = _states(device)
     try:
         yield

@@ -1,7 +1,8 @@
 """Batch norm in half precision with running statistics, as in a bfloat16 model.
 
-The contract holds such statistics, and what scales them, in float32. So computes dl-core, which
-casts nothing, because vendors may take both; a graph is what the contract says.
+The contract defines the statistics, weight and bias of batch norm as float32. In eager mode dl-core
+passes half precision without a cast, because vendors may support both; a graph must follow the
+contract.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    """Decompose batch norm whose parameters are in half precision, too.
+    """Decompose batch norm with parameters or statistics in half precision.
 
-    :returns: NotImplemented for all others.
+    :returns: NotImplemented for any other batch norm.
     """
     given = (weight, bias, mean, variance)
     if x.dtype not in HALVES or not any(y is not None and y.dtype in HALVES for y in given):

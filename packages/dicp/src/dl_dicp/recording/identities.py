@@ -11,7 +11,7 @@ _DROPOUTS = (torch.nn.functional.dropout, torch.dropout)
 
 
 def return_arguments(module: GraphModule) -> int:
-    """Replace dropout that drops nothing by its argument; return how many calls were replaced.
+    """Replace dropout that drops nothing with its argument; return the number of replaced calls.
 
     Eager mode returns the argument, and a later write to the result is a write to the argument.
     AOTAutograd's decomposition returns a copy instead (``torch._decomp``), so that such a write

@@ -1,8 +1,8 @@
-"""Re-inplacing: writes to arguments that functionalization has turned into copies.
+"""Re-inplacing: undo copies that functionalization has introduced for writes to arguments.
 
-A functional graph has a new tensor for each write, and copies it into the argument at the end: a
-cache of keys and values would be copied twice for each new token. If the old tensor is not used
-after the write, the write goes to the argument itself.
+A functional graph creates a new tensor for each write and copies it into the argument at the end: a
+key-value cache would be copied twice for each new token. If the old tensor is not used after the
+write, the graph can write to the argument in place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _IN_PLACE: dict[Any, Any] = {
 
 
 def write_in_place(module: GraphModule) -> int:
-    """Change the graph; return the number of writes that became in-place."""
+    """Make writes to arguments in-place; return the number of changed writes."""
     order = {node: place for place, node in enumerate(module.graph.nodes)}
     done = 0
     for copy in list(module.graph.nodes):
@@ -53,7 +53,7 @@ def _is_write_to(made: Any, argument: Any) -> bool:
 
 
 def _unseen_after(argument: Node, made: Node, copy: Node, order: dict[Node, int]) -> bool:
-    """Return True if of all that shares the argument's memory only the copy is used later."""
+    """Return True if no node that shares the argument's memory, except the copy, is used later."""
     waiting = [argument]
     seen = {argument}
     while waiting:

@@ -1,8 +1,8 @@
 """Memory model of a graph: blocks, and tensors as views of blocks.
 
-While a graph is recorded, every tensor has an address. A block is a range of addresses that lives
-and dies as one: a tensor that the caller passes, the storage of a result, or the temporaries of
-one operator that shared memory.
+While a graph is recorded, every tensor has an address. A block is a range of addresses with a
+common lifetime: a tensor that the caller passes, the storage of a result, or temporaries of one
+operator that shared memory.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Block:
     """Range of memory.
 
     :ivar base: its address while the graph was recorded.
-    :ivar size: bytes; an expression where a program serves many sizes.
-    :ivar given: the tensor that covers it, where it comes from outside of the contract graphs:
-        an argument, a constant, a result of a host call.
-    :ivar slot: where ``given`` stands among the values of a run.
+    :ivar size: size in bytes; an expression if the program serves many sizes.
+    :ivar given: the tensor that covers the block if it comes from outside the contract graphs: an
+        argument, a constant, or a result of a host call.
+    :ivar slot: slot of ``given`` among the values of a run.
     """
 
     base: int
@@ -48,12 +48,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Ref:
-    """A tensor as a view of a block. Its numbers are recorded as integers; where a program serves
-    many sizes, they may be expressions.
+    """Tensor as a view of a block. Sizes, strides and offsets are recorded as integers; in a
+    program for many sizes they may be expressions.
 
-    :ivar dtype: the contract's name of it.
-    :ivar offset: in bytes from the start of the block.
-    :ivar storage_offset: in elements; where the tensor stands in its torch storage.
+    :ivar dtype: the contract's name of the dtype.
+    :ivar offset: offset in bytes from the start of the block.
+    :ivar storage_offset: offset in elements in the torch storage.
     """
 
     block: Block
@@ -85,7 +85,7 @@ def is_plain(value: object, device: torch.device) -> bool:
         and value.dtype in TORCH_DTYPES
         and not value.is_conj()
         and not value.is_neg()
-        and not value._is_zerotensor()  # tensors without memory
+        and not value._is_zerotensor()  # a zero tensor has no memory
     )
 
 
@@ -115,12 +115,12 @@ def _ref(block: Block, tensor: torch.Tensor) -> Ref:
 
 
 def view_of(block: Block, tensor: torch.Tensor) -> Ref:
-    """A tensor as a view of a block.
+    """Return a tensor as a view of a block.
 
-    :raises NotCompiledError: it reaches beyond the block, as ``as_strided`` may.
+    :raises NotCompiledError: it extends beyond the block, as a result of ``as_strided`` may.
     """
     if tensor.numel() and not block.holds(tensor.data_ptr(), bytes_of(tensor)):
-        raise NotCompiledError("a view reaches beyond the tensor that it was made from")
+        raise NotCompiledError("a view extends beyond the tensor from which it was created")
     return _ref(block, tensor)
 
 
@@ -134,7 +134,7 @@ class Addresses:
     def add_temporaries(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Create blocks for the ranges (address, bytes) that are not in a block.
 
-        :raises HostCallError: a temporary and a result of another size had the same memory.
+        :raises HostCallError: a temporary overlaps a result without lying within it.
         """
         unknown = sorted(r for r in ranges if r[1] and self._find(*r, self.blocks) is None)
         for address, size in unknown:
@@ -153,7 +153,7 @@ class Addresses:
     ) -> Ref:
         """Return a tensor of a recorded call as a view of its block.
 
-        :raises HostCallError: it does not start at a whole number of elements of its block.
+        :raises HostCallError: its offset in the block is not a multiple of its element size.
         """
         item = DTYPES[dtype].itemsize
         size = span(shape, strides) * item
@@ -163,7 +163,7 @@ class Addresses:
             address, size, self.temporaries
         )
         if block is None:
-            raise HostCallError("it uses memory that belongs to no tensor of the graph")
+            raise HostCallError("it uses memory that does not belong to any tensor of the graph")
         if (address - block.base) % item:
             raise HostCallError("a tensor is not aligned to its elements")
         return Ref(block, dtype, shape, strides, address - block.base)

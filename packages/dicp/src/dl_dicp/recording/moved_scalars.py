@@ -1,7 +1,8 @@
 """Conversion of constant host scalars to scalars of the device.
 
-A tensor of the host without dimensions decides a result's dtype no more than one of the device
-does, and vendors have operators for the latter: those of ``torch.tensor(2.0) - x``.
+In type promotion, a zero-dimensional host tensor counts the same as a zero-dimensional device
+tensor. Vendors have operators for device tensors, so they can compute ``torch.tensor(2.0) - x``,
+for example.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from dl_dicp.recording.trace import Opaque
 def scalars_on_device(
     node: Node, values: Mapping[Node, Any], refs: Mapping[Node, Any], device: torch.device
 ) -> dict[Node, Tensor]:
-    """Copies of the numbers among an operator's arguments, by the node that each is in.
+    """Return device copies of the host scalars among an operator's arguments, by node.
 
-    Empty if it does not work element by element, writes to an argument, or has no argument of the
-    device, next to which it does not matter where a number is.
+    The result is empty if the operator is not elementwise or writes to an argument. It is also
+    empty without an argument on the device, because the location of a scalar then matters.
     """
     tags = getattr(node.target, "tags", ())
     schema = getattr(node.target, "_schema", None)
@@ -43,8 +44,8 @@ def scalars_on_device(
 
 
 def _dtype(number: Tensor, others: list[Tensor]) -> torch.dtype:
-    """Return the number's own dtype, or that of floats next to an integer: vendors want them to be
-    alike. A boolean may be a mask and stays one."""
+    """Return the dtype of a scalar on the device. An integer next to floats becomes a float,
+    because vendors expect equal dtypes. A boolean may be a mask and stays boolean."""
     floats = [x.dtype for x in others if x.is_floating_point()]
     own = number.is_floating_point() or number.dtype == torch.bool or not floats
     return number.dtype if own else floats[0]

@@ -1,7 +1,7 @@
 """Recorder: runs an FX graph once under dl-core's recorder, which logs the vendor calls.
 
-The run is an eager one, operator by operator, and its results are the caller's: a graph is never
-wrong the first time.
+The run is eager, operator by operator, and the caller gets its results. So the first call of a
+graph is always correct.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from dl_dicp.recording.unread import read_by, with_unread
 class Recorder:
     """Recorder of one run of a graph, used once by one thread.
 
-    :param numbers: places of arguments of the host that are the same in each run.
-    :param made_up: whether integers among the arguments mean nothing: no operator may take some
-        of those to the CPU.
+    :param numbers: indices of host arguments that are the same in each run.
+    :param made_up: whether integers among the arguments are synthetic, so that no operator may
+        read them on the CPU.
     """
 
     def __init__(
@@ -58,7 +58,8 @@ class Recorder:
         self._trace = Trace(device, [])
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, Trace | NotCompiledError]:
-        """Return the results of an eager run, and its trace, not folded, or why there is none."""
+        """Return the results of an eager run, and its unfolded trace or the reason why it has
+        none."""
         failure: NotCompiledError | None = None
         waiting = iter(arguments)
         result: Any = None
@@ -117,7 +118,7 @@ class Recorder:
         elif isinstance(value, torch.Tensor):
             ref = Opaque(-1, value.clone()) if slot in self._numbers else Opaque(slot)
         else:
-            ref = Opaque(-1, value)  # the guard holds it to this value
+            ref = Opaque(-1, value)  # guarded to have this value
         self._trace.arguments.append(ref)
         self._values[node], self._refs[node] = value, ref
 
@@ -150,7 +151,7 @@ class Recorder:
             return
         refs = list(refs_in((ref_args, ref_kwargs)))
         if varies(target, given):
-            raise NotCompiledError("what it returns depends on data")
+            raise NotCompiledError("the sizes or scalars of its results depend on data")
         results = [x for x in tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
         varying = any(
             isinstance(x, Opaque) and x.slot >= 0 for x in read_by(node, ref_args, ref_kwargs)
@@ -199,17 +200,17 @@ class Recorder:
         if varying:
             raise HostCallError("it takes a tensor of the host")
         if any(isinstance(x, torch.Generator) for x in tree_flatten(given)[0]):
-            raise HostCallError("it draws from a generator of its own")
+            raise HostCallError("it draws from a generator that was passed to it")
         owners = self._owners(given, refs)
         described = with_unread(node, tree_map(lambda x: self._described(x, owners), value))
         blocks = [block for group in owners.values() for block in group]
         calls = lower(events, Addresses(blocks))
         for call in calls:
             if (refusal := why_refused(call)) is not None:
-                raise HostCallError(f"the contract has no such call: {refusal}")
+                raise HostCallError(f"the contract does not allow this call: {refusal}")
         others = any(isinstance(x, Opaque) and x.constant is not None for x in refs_in(described))
         if others and any(GENERATOR in call.arguments.values() for call in calls):
-            raise HostCallError("it returns what is random and no tensor of the device")
+            raise HostCallError("it returns a random value that is not a tensor of the device")
         self._refs[node] = described
         if calls:
             self._trace.steps.append(Lowered(name_of(node.target), calls))
@@ -224,13 +225,13 @@ class Recorder:
         return owners
 
     def _described(self, value: Any, owners: dict[int, list[Block]]) -> Ref | Opaque:
-        """A result. Numbers and tensors of the host are the same in every run: an operator that
-        read one from the device would have been seen to."""
+        """Return a result as a ref or a constant. Host scalars and tensors are the same in every
+        run, because operators that read data from the device have already been rejected."""
         if isinstance(value, torch.Tensor) and value.device == self._device:
             if not is_plain(value, self._device):
                 raise HostCallError("it returns a value that is not a dense tensor of the device")
             return self._result(value, owners)
-        # It may be returned to the caller, who may write to it.
+        # The caller may get this tensor and write to it.
         return Opaque(-1, value.clone() if isinstance(value, torch.Tensor) else value)
 
     @staticmethod
@@ -262,7 +263,7 @@ class Recorder:
             slot = -1
             if not isinstance(leaf, torch.Tensor):
                 if leaf is not None and any(isinstance(x, Ref) or x.slot >= 0 for x in refs):
-                    raise NotCompiledError(f"it returns a host scalar, and {reason}")
+                    raise NotCompiledError(f"it is a host call that returns a scalar: {reason}")
                 described.append(Opaque(-1, leaf))
             elif not is_plain(leaf, self._device):
                 slot = self._trace.next_slot()
@@ -297,7 +298,7 @@ class Recorder:
 
 
 def _repeated(results: Sequence[Any]) -> dict[int, int]:
-    """Return the positions of tensors that stand earlier among the results, with that position."""
+    """Return the positions of repeated tensors among the results, with their first position."""
     first: dict[int, int] = {}
     out = {}
     for place, value in enumerate(results):
@@ -309,7 +310,7 @@ def _repeated(results: Sequence[Any]) -> dict[int, int]:
 
 
 def _last_uses(module: GraphModule) -> dict[Node, list[Node]]:
-    """Return for each node the nodes whose last use it is."""
+    """Return for each node the nodes that it is the last to use."""
     last: dict[Node, Node] = {}
     for node in module.graph.nodes:
         for used in node.all_input_nodes:

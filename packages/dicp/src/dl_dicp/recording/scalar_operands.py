@@ -1,7 +1,7 @@
 """Decompositions of operators with a scalar operand into operators on two tensors.
 
-Torch makes a tensor of the host of such a number, and vendors have operators for tensors of their
-devices: one without dimensions is a constant of the graph.
+Torch turns such a scalar into a host tensor, but vendors' operators take device tensors. As a
+zero-dimensional device tensor, the scalar is a constant of the graph.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ aten = torch.ops.aten
 
 
 def rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
-    """``other - alpha * x``."""
+    """Return ``other - alpha * x``."""
     x = x.to(torch.result_type(x, other))
     minus: Tensor = -x if alpha == 1 else x * -alpha
     return torch.add(minus, other)
@@ -32,7 +32,7 @@ def _with_tensor(operator: Any) -> Callable[..., Any]:
             return NotImplemented
         made = torch.full((), number, dtype=dtype, device=tensor.device)
         if tensor.dim() == 0 and not made.is_floating_point() and tensor.dtype != torch.bool:
-            # Next to a zero-dimensional tensor, a wider integer dtype would determine the result.
+            # Next to a zero-dimensional tensor, a wider integer dtype would determine the result's.
             made = made.to(tensor.dtype)
         return operator(tensor, made) if is_first else operator(made, tensor)
 
@@ -40,8 +40,8 @@ def _with_tensor(operator: Any) -> Callable[..., Any]:
 
 
 def _dtype(number: Any, tensor: Tensor) -> torch.dtype | None:
-    """Return the dtype of a zero-dimensional tensor that promotes as the scalar does; None if there
-    is none."""
+    """Return the dtype of a zero-dimensional tensor that promotes like the scalar, or None if no
+    dtype does."""
     if isinstance(number, complex):
         return None
     if tensor.is_floating_point() or tensor.is_complex():
@@ -70,9 +70,9 @@ def _shifted(scale: Callable[[Tensor, int], Tensor]) -> Callable[..., Any]:
 
 
 def ldexp(x: Tensor, exponent: Tensor) -> Any:
-    """``x * 2 ** exponent``; where `exponent` has integers, rounded once, as in eager mode.
+    """Return ``x * 2 ** exponent``, rounded once for integer exponents, as in eager mode.
 
-    :returns: NotImplemented where torch refuses it.
+    :returns: NotImplemented if torch rejects the arguments.
     """
     if x.is_complex() or exponent.is_floating_point():
         return x * torch.pow(2.0, exponent)
@@ -81,7 +81,7 @@ def ldexp(x: Tensor, exponent: Tensor) -> Any:
     x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     wide = x.to(torch.float64)
     if x.dtype != torch.float64:
-        # Double contains all products; larger exponents over- or underflow in narrower dtypes.
+        # A double holds all products; larger exponents over- or underflow in narrower dtypes.
         return (wide * _power_of_two(exponent.to(torch.int64).clamp(-1000, 1000))).to(x.dtype)
     # Powers of two outside of double's range are split. A product that is subnormal before the last
     # step would be rounded twice, unless the other factors are below 2**-53 and make it 0.
@@ -94,20 +94,20 @@ def ldexp(x: Tensor, exponent: Tensor) -> Any:
 
 
 def _power_of_two(exponent: Tensor) -> Tensor:
-    """``2.0 ** exponent`` as float64, exactly, for exponents from -1022 to 1023."""
+    """Return ``2.0 ** exponent`` exactly as float64, for exponents from -1022 to 1023."""
     return ((exponent + 1023) * (1 << 52)).view(torch.float64)
 
 
 def floor_divide(x: Any, other: Any) -> Any:
-    """``x // other``, as an operator that torch knows to work element by element."""
+    """Return ``x // other``, computed by an operator that torch has tagged as pointwise."""
     return _floor(x, other) if isinstance(x, Tensor) else _with_tensor(_floor)(x, other)
 
 
 def masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Any:
-    """With a number in a tensor, of the host or of another dtype.
+    """Decompose ``masked_fill`` with a value tensor on the host or of another dtype.
 
-    :returns: NotImplemented where the vendor's operator takes it, or where the number may be too
-        large for the dtype of `x`, which is an error in eager mode.
+    :returns: NotImplemented if the vendor's operator supports the value as it is, or if the value
+        may overflow the dtype of `x`, which is an error in eager mode.
     """
     same = value.dtype == x.dtype
     if same and value.device == x.device:

@@ -1,8 +1,10 @@
-"""Host scalars among the arguments, which are CPU tensors: Dynamo passes floats as such, and
-AOTAutograd saves what it computes of them, a scale in float32, for the backward graph.
+"""Host scalars among the arguments, which are CPU tensors.
 
-A model's scale is the same in each call: it is part of what a program is for, as rounded to its
-dtype as in eager mode. One that changes is read again each time, in host calls.
+Dynamo passes floats as CPU tensors. AOTAutograd saves values computed from them, such as a scale in
+float32, for the backward graph.
+
+A model's scale is the same in each call. It becomes a constant of the program, rounded to its dtype
+as in eager mode. A scalar that changes is read in each call, by host calls.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def value_text(value: object) -> str:
 def numbers_of(arguments: Sequence[Any], others: set[int]) -> dict[int, str]:
     """Return the scalars by argument index.
 
-    :param others: places that are not looked at.
+    :param others: indices of arguments to skip.
     """
     return {
         place: value_text(value)

@@ -1,7 +1,7 @@
-"""Sizes of an FX graph in terms of its symbols, as Dynamo and AOTAutograd have found them.
+"""Sizes of an FX graph in terms of its symbols, as derived by Dynamo and AOTAutograd.
 
-Every node says what its sizes, strides and numbers are in terms of the symbols. What a graph does
-is recorded with numbers; this is where expressions for them come from.
+The metadata of every node have its sizes, strides and integers as expressions of the symbols. A
+graph is recorded with integers; these are the expressions that replace them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Shapes:
     """Sizes of a graph, and guards on them.
 
     :ivar arguments: layouts of tensors, integers, None for all else.
-    :ivar guards: what holds whenever it runs: ``[sign, a, b]`` as in a file.
+    :ivar guards: relations that hold in every run: ``[sign, a, b]`` as in a graph file.
     :ivar numbers: sizes, strides, offsets and integers of the graph that are not constants.
-    :ivar nodes: the same by node: for each of its tensors sizes, strides and offset, and integers.
+    :ivar nodes: these numbers by node: sizes, strides and offset of each tensor, and integers.
     """
 
     symbols: list[Symbol]
@@ -42,8 +42,8 @@ class Shapes:
     def sizes_of(self, arguments: Sequence[Any], device: torch.device) -> dict[str, int]:
         """Return the sizes of a call.
 
-        :raises OwnCaseError: an argument lies otherwise than the graph says, or a guard does not
-            hold.
+        :raises OwnCaseError: the layout of an argument differs from the graph's, a size is out of
+            range, or a guard does not hold.
         """
         out = {}
         for symbol in self.symbols:
@@ -51,12 +51,12 @@ class Shapes:
             size = value if symbol.dimension < 0 else value.shape[symbol.dimension]
             out[symbol.name] = int(size)
             if not symbol.least <= size <= symbol.most:
-                raise OwnCaseError(f"{symbol.name} = {size} is a case of its own")
+                raise OwnCaseError(f"{symbol.name} = {size} needs a separate program")
         for place, (wanted, given) in enumerate(zip(self.arguments, arguments, strict=True)):
             if not _lies_as(wanted, given, out, device):
-                raise OwnCaseError(f"argument {place} lies otherwise than was traced")
+                raise OwnCaseError(f"argument {place} has another layout than the traced one")
         if not self.hold(out):
-            raise OwnCaseError("these sizes are a case of their own")
+            raise OwnCaseError("these sizes need a separate program")
         return out
 
     def hold(self, sizes: Sizes) -> bool:
@@ -70,7 +70,7 @@ def value_of(size: Size, sizes: Sizes) -> int:
 
 
 def holds(guard: Json, sizes: Sizes) -> bool:
-    """Return True if a relation holds. One that divides by zero does not."""
+    """Return True if a relation holds. A relation that divides by zero does not."""
     sign, left, right = guard
     try:
         a, b = evaluate(left, sizes), evaluate(right, sizes)
@@ -96,11 +96,11 @@ def _lies_as(wanted: Layout | Size | None, given: Any, sizes: Sizes, device: tor
 def shapes_of(
     module: GraphModule, ranges: Mapping[Any, Any] | None = None, passed: Collection[int] = ()
 ) -> Shapes | None:
-    """Return the sizes of a graph; None if none varies.
+    """Return the sizes of a graph, or None if no size varies.
 
-    :param ranges: of symbols, where they are others than Dynamo's.
+    :param ranges: ranges of symbols that differ from Dynamo's.
     :param passed: indices of arguments whose sizes, or value, no operator reads.
-    :raises FixedSizesError: a size depends on data, or needs what no contract graph has.
+    :raises FixedSizesError: a size depends on data, or a contract graph cannot compute it.
     """
     reader = Reader(ranges)
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
@@ -132,8 +132,8 @@ def shapes_of(
     guards = [*reader.guards(known), *_apart_from_one(tensors, known)]
     loose = [guard for guard in guards if not all(is_bounded(side, known) for side in guard[1:])]
     if loose and ranges is not None:
-        raise FixedSizesError(f"no graph can hold a guard that may divide by nothing: {loose[0]}")
-    # Dynamo checks these guards itself before it calls compiled code.
+        raise FixedSizesError(f"a graph cannot check a guard that may divide by zero: {loose[0]}")
+    # Dynamo itself checks these guards before it calls compiled code.
     guards = [guard for guard in guards if guard not in loose]
     return Shapes(symbols, arguments, guards, list(numbers), nodes)
 
@@ -168,7 +168,7 @@ def _may_be_less(size: Expression, known: Mapping[str, tuple[int, int]]) -> bool
 
 
 def is_bounded(json: Json, known: Mapping[str, tuple[int, int]]) -> bool:
-    """Return True if the ranges show that an expression only divides by positive numbers."""
+    """Return True if the ranges imply that an expression divides only by positive numbers."""
     try:
         bounds(json, known)
     except ZeroDivisionError:

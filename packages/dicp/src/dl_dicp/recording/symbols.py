@@ -22,8 +22,8 @@ MOST = 1 << 20
 class Symbol:
     """Symbol: a size that varies.
 
-    :ivar place: of an argument that has it.
-    :ivar dimension: of that argument; -1: it is the argument, an integer.
+    :ivar place: index of an argument from which it is read.
+    :ivar dimension: dimension of that argument; -1 if the argument is an integer.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Reader:
         return {json} if isinstance(json, str) else set()
 
     def symbols(self, arguments: Sequence[Layout | Size | None]) -> list[Symbol]:
-        """Return for each symbol the first size that is the symbol itself."""
+        """Return each symbol with the first argument size that equals it."""
         out: dict[str, Symbol] = {}
         for place, argument in enumerate(arguments):
             sizes = enumerate(argument.sizes) if isinstance(argument, Layout) else [(-1, argument)]
@@ -106,7 +106,7 @@ class Reader:
         if kind == "And":
             return [each for part in relation.args for each in self._guard(part)]
         if kind not in _RELATIONS:
-            raise FixedSizesError(f"no graph can hold the guard {relation}")
+            raise FixedSizesError(f"a graph cannot check the guard {relation}")
         a, b = (self._of(side) for side in (relation.lhs, relation.rhs))
         if kind == "Unequality":
             apart = combine("-", a, b)
@@ -130,7 +130,7 @@ class Reader:
         if kind == "Pow" and args[1].is_Integer and int(args[1]) > 0:
             kind, args = "Mul", (args[0],) * int(args[1])
         if kind not in _SIGNS:
-            raise FixedSizesError(f"a size is {expression}, which no graph can compute")
+            raise FixedSizesError(f"a size is {expression}, which a graph cannot compute")
         first, *others = map(self._of, args)
         for other in others:
             first = _SIGNS[kind](first, other)

@@ -1,4 +1,4 @@
-"""Properties of operators that torch's tags state."""
+"""Properties of operators that follow from torch's tags."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch.utils._pytree import tree_flatten
 
 
 def varies(target: Any, args: Any) -> bool:
-    """Return True if the sizes or scalars of an operator's results are known only after it has run.
-    Integer indices give as many elements as there are indices."""
+    """Return True if sizes or scalars of an operator's results are known only after it has run.
+    Indexing with integers is excluded: it yields one element for each index."""
     tags = getattr(target, "tags", ())
     if torch.Tag.data_dependent_output in tags:
         return True

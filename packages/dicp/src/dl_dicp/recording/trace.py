@@ -15,10 +15,10 @@ from dl_dicp.recording.memory import Block, Ref
 
 @dataclass(frozen=True)
 class Opaque:
-    """Value outside of contract graphs: a CPU tensor or another object.
+    """Value outside contract graphs: a CPU tensor or another object.
 
-    :ivar slot: where it stands among the values of a run; -1: it is always ``constant``.
-    :ivar unread: the constant is not read, and may be another in each run.
+    :ivar slot: its slot among the values of a run; -1 if it is always ``constant``.
+    :ivar unread: whether the value is never read, so that it may change between runs.
     """
 
     slot: int
@@ -28,7 +28,7 @@ class Opaque:
 
 @dataclass
 class Lowered:
-    """Operator that consists of calls of the contract."""
+    """Operator that consists of contract calls."""
 
     name: str
     calls: list[Call]
@@ -38,11 +38,12 @@ class Lowered:
 class Host:
     """Operator that runs eagerly between graphs.
 
-    :ivar args: with :class:`Ref` and :class:`Opaque` in the place of values; so is ``kwargs``.
-    :ivar slots: where its results go, in the order of their leaves; -1: nowhere, because they are
-        scalars or share the memory of an argument.
-    :ivar results: the tensors of the device that it made, in the same order; else None.
-    :ivar constants: its results, if they are the same in every run.
+    :ivar args: arguments, with :class:`Ref` and :class:`Opaque` in place of values, as in
+        ``kwargs``.
+    :ivar slots: slots of its results, in the order of their leaves; -1 for scalars and for tensors
+        that share the memory of an argument.
+    :ivar results: its results in the same order; None for those that are not device tensors.
+    :ivar constants: its results if they are the same in every run.
     """
 
     name: str
@@ -60,7 +61,8 @@ class Host:
         return schema is None or bool(schema.is_mutable)
 
     def unchanging(self, changed: set[Block]) -> dict[int, Any] | None:
-        """Results by slot that are the same in every run and not in a mutated block."""
+        """Return the results by slot if they are the same in every run and not mutated, else
+        None."""
         if self.constants is None or any(
             r is not None and r.block in changed for r in self.results
         ):
@@ -72,14 +74,13 @@ class Host:
 class Trace:
     """Record of one run of a graph.
 
-    :ivar arguments: how the arguments look, in order.
-    :ivar slots: how many values a run has: its arguments, constants, and what steps make.
+    :ivar arguments: descriptions of the arguments, in order.
+    :ivar slots: number of values of a run: arguments, constants, and results of steps.
     :ivar constants: values that are the same in every run, by slot.
-    :ivar output: the results, with :class:`Ref` and :class:`Opaque` in the place of values.
-    :ivar repeated: results that are one object in eager mode: the position of each result in
-        ``output`` that repeats an earlier one, with the position of the latter.
-    :ivar nodes: the same of the results of each node, by its name, one after the other; gone when
-        it was folded.
+    :ivar output: the results, with :class:`Ref` and :class:`Opaque` in place of values.
+    :ivar repeated: results that are the same object as an earlier result in eager mode: positions
+        in ``output``, each with the position of the earlier result.
+    :ivar nodes: flat lists of the results of each node, by name; empty after folding.
     """
 
     device: torch.device

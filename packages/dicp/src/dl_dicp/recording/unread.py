@@ -1,4 +1,4 @@
-"""Arguments that dl-core never reads, and results that the caller does not."""
+"""Arguments that dl-core never reads, and results that the caller never reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dl_dicp.recording.memory import Ref
 from dl_dicp.recording.trace import Opaque, name_of, refs_in
 
 _UNREAD = {
-    # Seed and offset of dropout; dl-core draws a mask instead.
+    # Seed and offset of dropout: dl-core draws a mask instead of using them.
     "_scaled_dot_product_fused_attention_overrideable_backward": ("philox_seed", "philox_offset"),
 }
 """Arguments that dl-core never reads, which may therefore be host tensors."""

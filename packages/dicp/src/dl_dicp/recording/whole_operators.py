@@ -1,7 +1,7 @@
 """Operators that are not decomposed while a graph is traced.
 
-Torch makes many elementwise ones and reads by index of interpolation, for compilers that fuse
-those; vendors have operators for it, in eager mode as in graphs.
+Torch decomposes interpolation into many elementwise and indexing operators, for compilers that fuse
+them. Vendors have operators for interpolation, for eager mode and for graphs.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
 
 
 def interpolated(whole: Any, x: Tensor, size: Sequence[int] | None, *rest: Any) -> Tensor:
-    """Return an operator with a size or factors as a call of the overload with both.
+    """Call the overload that takes both a size and scale factors for one that takes either.
 
-    :param whole: that one.
-    :param rest: what it takes between them, and the factors at the end.
+    :param whole: overload to call.
+    :param rest: arguments after the size; the last one is the scale factors.
     """
     *flags, factors = rest
     sizes = upsample_compute_output_size(x.size(), size, factors)
@@ -35,14 +35,14 @@ def interpolated(whole: Any, x: Tensor, size: Sequence[int] | None, *rest: Any) 
 
 
 def shaped(mode: Any, _: Any, x: Tensor, size: Sequence[Any], *__: Any, **___: Any) -> Tensor:
-    """Return the fake result for sizes that may vary: torch's own rule expects integers."""
+    """Return the fake result for symbolic sizes: torch's own rule expects integers."""
     return _like(mode, x, (*x.shape[:2], *size))
 
 
 def shaped_gradient(
     mode: Any, _: Any, grad: Tensor, __: Any, size: Sequence[Any], *___: Any, **____: Any
 ) -> Tensor:
-    """Return the same for the gradient operator with this input size."""
+    """Return the fake result of the gradient operator for this input size."""
     return _like(mode, grad, size)
 
 
@@ -63,13 +63,13 @@ def _is_gradient(packet: Any) -> bool:
 
 @cache
 def _shapes() -> dict[Any, Callable[..., Any]]:
-    """Functions that compute the fake result, by operator."""
+    """Return the functions that compute fake results, by operator."""
     return {each.default: shaped_gradient if _is_gradient(each) else shaped for each in _packets()}
 
 
 @cache
 def _kernels() -> dict[Any, Callable[..., Any] | None]:
-    """Replacements of torch's decompositions by operator; None: the C++ implementation."""
+    """Return replacements for torch's decompositions by operator; None for the C++ kernel."""
     found: dict[Any, Callable[..., Any] | None] = {}
     for packet in _packets():
         if not _is_gradient(packet):

@@ -16,8 +16,9 @@ MOST_ARGUMENTS = 6
 
 
 def explain() -> str:
-    """For each graph: its layouts, the contract's operators in it, host calls and why, and what
-    ran eagerly and why; then the counters, and why Dynamo recompiled."""
+    """Return a report: for each graph its argument layouts, contract operators, host calls and
+    eager runs with their reasons; then the counters, and the reasons for Dynamo's
+    recompilations."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -31,7 +32,7 @@ def _lines() -> Iterator[str]:
     seen = statistics.snapshot()
     yield ""
     yield (
-        f"in all: {seen.compiled} programs, {seen.graphs} runs of contract graphs with "
+        f"in total: {seen.compiled} programs, {seen.graphs} runs of contract graphs with "
         f"{seen.calls} calls, {seen.tiled_calls} of them block by block, {seen.host_calls.total()} "
         f"host calls, {seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
     )
@@ -72,7 +73,7 @@ def _variant(variant: Variant) -> Iterator[str]:
         for line in [*lines, *of_engine]:
             yield f"      {line}"
     if not program.regions:
-        yield "    no contract graph: it only passes tensors on"
+        yield "    no contract graph: it only returns its arguments"
     for host in program.hosts:
         yield f"    host call {host.name}: {host.reason}"
 

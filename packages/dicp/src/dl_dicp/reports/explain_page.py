@@ -32,7 +32,7 @@ _WORDS = {
 def explain_page(program: str) -> str:
     """Return the HTML page.
 
-    :param program: what was run, for the title.
+    :param program: name of the program, for the title.
     """
     graphs = sorted(all_graphs, key=lambda graph: graph.number)
     parts = [heading(f"dl dicp explain {program}", _notes(graphs)), tiles(_tiles())]
@@ -47,10 +47,10 @@ def _notes(graphs: list[CompiledGraph]) -> list[str]:
     if not graphs:
         return ['No graph was compiled: the program calls no torch.compile(..., backend="dl").']
     return [
-        f"Graphs of Dynamo: {len(graphs)}, with {sum(len(g.variants) for g in graphs)} layouts of "
-        "arguments; a program is made for each.",
-        "A contract graph is calls of the vendor's operators with a static plan of their "
-        "temporaries. What is not in one runs eagerly, and is listed with the reason.",
+        f"Dynamo graphs: {len(graphs)}, with {sum(len(g.variants) for g in graphs)} argument "
+        "layouts; each layout has a program.",
+        "A contract graph consists of calls of the vendor's operators with a static plan of their "
+        "temporaries. All other operators run eagerly and are listed with the reason.",
     ]
 
 
@@ -58,8 +58,8 @@ def _tiles() -> list[tuple[str | int, str]]:
     seen = statistics.snapshot()
     return [
         (seen.graphs, "runs of contract graphs"),
-        (seen.calls, "calls of operators in them"),
-        (seen.tiled_calls, "of these, block by block"),
+        (seen.calls, "operator calls in contract graphs"),
+        (seen.tiled_calls, "operator calls run block by block"),
         (seen.patterns.total(), "sequences fused by patterns"),
         (seen.host_calls.total(), "host calls"),
         (seen.eager.total(), "eager runs of whole graphs"),
@@ -82,11 +82,11 @@ def _patterns(graphs: list[CompiledGraph]) -> Html:
         fired.update(variant.rewriting.fired)
         declined.update(variant.rewriting.declined)
     if not fired and not declined:
-        return section("Patterns", "No pattern found a sequence of calls that it knows.")
+        return section("Patterns", "No pattern matched a sequence of calls.")
     rows = [(name, "fused", n) for name, n in fired.items()]
     rows += [(name, f"left alone, because {why}", n) for (name, why), n in declined.items()]
-    text = "Sequences of calls that became one call of a fused operator, and those that did not."
-    return section("Patterns", text, table(("pattern", "what became", "times"), rows, False))
+    text = "Sequences of calls that became one fused call, and those that were left alone."
+    return section("Patterns", text, table(("pattern", "outcome", "times"), rows, False))
 
 
 def _engines(graphs: list[CompiledGraph]) -> Html:
@@ -104,8 +104,8 @@ def _engines(graphs: list[CompiledGraph]) -> Html:
             ]
     if not rows:
         return Html()
-    text = "What engines got. One that fails or differs is dropped; results stay."
-    return section("Engines", text, table(("where", "what became"), rows, False))
+    text = "Graphs of engines. An engine that fails or differs is dropped; results stay correct."
+    return section("Engines", text, table(("where", "outcome"), rows, False))
 
 
 def _eagerly(graphs: list[CompiledGraph]) -> Html:
@@ -117,8 +117,8 @@ def _eagerly(graphs: list[CompiledGraph]) -> Html:
             else:
                 rows += [(f"graph {graph.number}", h.name, h.reason) for h in variant.program.hosts]
     if not rows:
-        return section("Host calls", "Nothing ran outside of contract graphs.")
-    text = "What runs eagerly, operator by operator, and why."
+        return section("Host calls", "Nothing ran outside contract graphs.")
+    text = "Operators and graphs that run eagerly, with the reasons."
     return section("Host calls", text, table(("where", "operator", "reason"), rows, False))
 
 
@@ -129,9 +129,9 @@ def _variant(graph: CompiledGraph, number: int, variant: Variant) -> Html:
     if program is None:
         return section(title, f"{text} It runs eagerly: {variant.reason}.")
     if not program.regions:
-        return section(title, f"{text} It only passes tensors on.")
+        return section(title, f"{text} It only returns its arguments.")
     if program.scope.ranges:
-        text += f" It serves all sizes: {program.scope.text()}; what follows is at {_at(program)}."
+        text += f" It serves all sizes: {program.scope.text()}; shown for {_at(program)}."
     if variant.fixed:
         text += f" It is for these sizes only: {variant.fixed}."
     return section(title, text, *_parts(program))
@@ -179,7 +179,7 @@ def _calls(program: Program, part: int) -> Iterator[tuple[int, str, str]]:
             yield place, "blocks", group[place]
         else:
             reason = tiling.reasons.get(place)
-            yield place, "whole", f"whole, as {reason}" if reason else "whole"
+            yield place, "whole", f"whole, because {reason}" if reason else "whole"
 
 
 def _memory(part: int, region: Region, sizes: Sizes) -> Iterator[Html]:
@@ -190,7 +190,7 @@ def _memory(part: int, region: Region, sizes: Sizes) -> Iterator[Html]:
         return
     yield paragraph(
         f"Temporaries of contract graph {part}: {format_bytes(plan.bytes)} in one block; at most "
-        f"{format_bytes(plan.most_live)} live at once, {format_bytes(plan.apart)} if none shared "
-        "memory. Those of groups that run block by block need a block's memory only."
+        f"{format_bytes(plan.most_live)} live at once, {format_bytes(plan.apart)} without sharing "
+        "memory. Temporaries of groups that run block by block need only a block's memory."
     )
     yield picture

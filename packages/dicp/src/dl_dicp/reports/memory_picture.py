@@ -33,11 +33,11 @@ def lifetimes(entry: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
 def memory_picture(
     entry: Mapping[str, Any], plan: PlanReport, sizes: Mapping[str, int] = MappingProxyType({})
 ) -> Html:
-    """Calls go from left to right, bytes from the bottom up; a box is a temporary. Where
-    two overlap, a call writes over what it reads, as its operator may.
+    """Return a picture with calls from left to right and bytes from the bottom up. Each box is a
+    temporary. Boxes overlap if a call writes its result over an input, as some operators may.
 
-    :param sizes: of the graph's symbols.
-    :returns: empty where there is no temporary.
+    :param sizes: sizes of the graph's symbols.
+    :returns: the picture; empty if the graph has no temporaries.
     """
     if not plan.offsets or not plan.bytes:
         return Html()

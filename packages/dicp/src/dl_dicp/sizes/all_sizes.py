@@ -30,18 +30,18 @@ from dl_dicp.statistics import statistics
 from dl_graph.expression import Json, text
 
 CAPS = (MOST, 1 << 16, 1 << 13, 1 << 10)
-"""Largest sizes that are tried: products of several symbols may overflow 64 bits, and for large
-sizes conservative bounds suggest that memory is shared."""
+"""Maximum sizes to try, in order: products of several symbols may overflow 64 bits, and for large
+sizes conservative bounds may suggest that tensors share memory."""
 
 
 @dataclass
 class Sized:
     """Program with the sizes that it serves.
 
-    :ivar trace: what it was made of.
-    :ivar first: the sizes that it was recorded at.
-    :ivar rewriting: what patterns did.
-    :ivar claims: those of the scope's guards that are not the graph's own: see :mod:`.claims`.
+    :ivar trace: the unified record from which it was built.
+    :ivar first: the sizes of the first record.
+    :ivar rewriting: result of the patterns.
+    :ivar claims: guards of the scope that are not guards of the graph: see :mod:`.claims`.
     """
 
     trace: Trace
@@ -64,10 +64,10 @@ class Sized:
         if wrong is None:
             return ""
         _, made, said = wrong
-        return f"a size was taken for {text(said)}, which {text(made)} is not at {sizes}"
+        return f"the size {text(made)} was assumed to be {text(said)}, which is wrong at {sizes}"
 
     def guard(self, arguments: Sequence[Any], device: torch.device) -> Any:
-        """Return the guard on the arguments; None stands for those that other checks cover."""
+        """Return the guard on the arguments, with None for arguments that other checks cover."""
         names = list(self.scope.ranges)
         wanted = [
             _wanted(layout, value, names, device)
@@ -93,10 +93,11 @@ def _wanted(layout: Any, value: Any, names: Sequence[str], device: torch.device)
 class FirstCall:
     """Call in which a graph was recorded.
 
-    :ivar before: the arguments as they were, None where nothing is to be checked; kept as it is.
-    :ivar wanted: the results, and behind them the arguments as the call left them.
-    :ivar numbers: places of arguments of the host that are the same in each run.
-    :ivar rewind: sets the generators to where they stood.
+    :ivar before: the arguments before the call, which must not be written; None if programs are
+        not checked.
+    :ivar wanted: the results, followed by the arguments after the call.
+    :ivar numbers: host scalars that are the same in each run, by argument index.
+    :ivar rewind: function that resets the generators to their state before the call.
     """
 
     trace: Trace
@@ -115,10 +116,10 @@ def for_all_sizes(
     engine: str,
     patterns: Sequence[Pattern] = (),
 ) -> Sized:
-    """Record the graph at other sizes, too, and make a program of both records: with patterns, if
-    that agrees.
+    """Record the graph at other sizes and build a program from both records, with patterns if the
+    results then agree.
 
-    :raises FixedSizesError: they are not the same graph, or the program gave something else.
+    :raises FixedSizesError: the records are not the same graph, or the program's results differ.
     """
     device = call.trace.device
     _check_that_it_only_computes(module)
@@ -146,7 +147,7 @@ def for_all_sizes(
     except NotCompiledError as error:
         raise FixedSizesError(str(error)) from error
     except ZeroDivisionError as error:
-        raise FixedSizesError(f"a size divides by nothing: {error}") from error
+        raise FixedSizesError(f"a size divides by zero: {error}") from error
     if not done.fired:
         done.assumed.clear()
     return Sized(whole, tried[0], tried[0].scope, shapes, here, claims, done)
@@ -172,9 +173,9 @@ def _agreeing(
     rewind: Callable[[], None],
     done: Rewriting,
 ) -> list[Program]:
-    """Return programs that agree with the eager run, the one with patterns first.
+    """Return a program that agrees with the eager run, with patterns if possible.
 
-    :raises NotCompiledError: that one does not.
+    :raises NotCompiledError: no program agrees.
     """
     out = []
     for program in programs:
@@ -190,13 +191,13 @@ def _agreeing(
 
 
 def _check_that_it_only_computes(module: GraphModule) -> None:
-    """Reject operators with side effects outside of tensors, because the user did not make the
-    second call.
+    """Reject operators with side effects other than on tensors: the user did not ask for the second
+    call.
     """
     for node in module.graph.nodes:
         namespace = getattr(node.target, "namespace", "aten")
         if node.op == "call_function" and namespace not in ("aten", "prims"):
-            raise FixedSizesError(f"{node.target} may do more than compute")
+            raise FixedSizesError(f"{node.target} may have side effects")
 
 
 def _check_that_no_host_call_trusts_integers(call: FirstCall) -> None:
@@ -205,11 +206,11 @@ def _check_that_no_host_call_trusts_integers(call: FirstCall) -> None:
     for step in call.trace.steps:
         for each in refs_in((step.args, step.kwargs)) if isinstance(step, Host) else ():
             if _dtype_of(each, call.arguments).startswith(("int", "uint")):
-                raise FixedSizesError(f"{step.name} reads integers on the host, maybe unchecked")
+                raise FixedSizesError(f"{step.name} reads integers on the host without checks")
 
 
 def _dtype_of(value: Ref | Opaque, arguments: Sequence[Any]) -> str:
-    """Empty: a result that is neither a tensor of the device nor an argument."""
+    """Return the dtype; empty for a result that is neither a device tensor nor an argument."""
     if isinstance(value, Ref):
         return value.dtype
     given = arguments[value.slot] if 0 <= value.slot < len(arguments) else None
@@ -224,7 +225,7 @@ def _run(
 ) -> tuple[list[Any], Trace]:
     try:
         results, trace = Recorder(module, device, numbers, made_up=True).run(arguments)
-    except Exception as error:  # for synthetic arguments only: the caller has the correct results
+    except Exception as error:  # the run has synthetic arguments; the caller has correct results
         raise FixedSizesError(f"it failed at other sizes: {error}") from error
     statistics.count(recorded=1)
     if isinstance(trace, NotCompiledError):

@@ -1,10 +1,10 @@
 """Unproven conditions on a program's sizes, which were observed only at the recorded sizes.
 
-A number of a record became the expression that was right at both recordings. What the graph's
-metadata say of the same tensor is right at all sizes; so is that numbers of one call which were the
-same, the sizes of what it reads and writes, stay the same. Where algebra proves that, nothing is
-left to do. Where it does not, the claim is looked at in each run, as a guard: a program is never
-run at sizes at which an expression is wrong.
+Unification replaces a number with an expression that was right at both recorded sizes. It must
+equal the graph's metadata of the same tensor, which are right at all sizes. Also, numbers of one
+call that were equal, such as the sizes of inputs and outputs, must stay equal. Equations that
+algebra cannot prove are claims. They are checked in each run, as guards: a program never runs at
+sizes at which an expression is wrong.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dl_graph.expression import Expression, Json, Size, as_json
 
 
 def claims_of(trace: Trace, shapes: Shapes, runs: Sequence[Sizes]) -> list[Json]:
-    """Return the unproven equations of a unified record: ``["==", a, b]`` as in a file.
+    """Return the unproven equations of a unified record: ``["==", a, b]`` as in a graph file.
 
-    :param runs: the sizes that were recorded. What did not hold there is no claim: the device may
-        lay out a tensor otherwise than the metadata say.
-    :raises FixedSizesError: a claim may divide by nothing, which no graph can hold.
+    :param runs: the recorded sizes. An equation that did not hold there is not a claim: the device
+        may lay out a tensor differently from the metadata.
+    :raises FixedSizesError: a claim may divide by zero, which a graph cannot check.
     """
     known = {symbol.name: (symbol.least, symbol.most) for symbol in shapes.symbols}
     found: dict[tuple[Size, Size], Json] = {}
@@ -36,13 +36,13 @@ def claims_of(trace: Trace, shapes: Shapes, runs: Sequence[Sizes]) -> list[Json]
             continue
         a, b = as_json(one), as_json(other)
         if not (is_bounded(a, known) and is_bounded(b, known)):
-            raise FixedSizesError(f"a size may divide by nothing: {one!r} or {other!r}")
+            raise FixedSizesError(f"a size may divide by zero: {one!r} or {other!r}")
         found[one, other] = ["==", a, b]
     return list(found.values())
 
 
 def _of_nodes(trace: Trace, shapes: Shapes) -> Iterator[tuple[Size, Size]]:
-    """Yield pairs of the sizes in the metadata and those of the record."""
+    """Yield pairs of a number in the metadata and the same number in the record."""
     for name, results in trace.nodes.items():
         for said, made in zip(shapes.nodes.get(name, ()), results, strict=False):
             if isinstance(made, Ref):
@@ -54,7 +54,7 @@ def _of_nodes(trace: Trace, shapes: Shapes) -> Iterator[tuple[Size, Size]]:
 
 
 def _of_calls(trace: Trace) -> Iterator[tuple[Size, Size]]:
-    """Yield pairs of numbers of a call with different expressions."""
+    """Yield pairs of different expressions among the numbers of each call."""
     for step in trace.steps:
         for call in step.calls if isinstance(step, Lowered) else ():
             yield from combinations(_numbers(call), 2)

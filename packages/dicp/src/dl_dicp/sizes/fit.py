@@ -1,8 +1,8 @@
 """Fitting of expressions to numbers that were recorded at two tuples of sizes.
 
-A number is what the graph's metadata say of one of its tensors, or a whole multiple of one or of
-the product of two of those: bytes are multiples of elements, and dl-core merges dimensions. Its
-ratio between the two tuples tells which; tuples at which two expressions cannot be told apart are
+Each number is a size in the graph's metadata, a product of two such sizes, or an integer multiple
+of either: bytes are multiples of elements, and dl-core merges dimensions. The ratio of the number
+at the two tuples identifies the expression. Tuples at which two expressions have the same ratio are
 not used.
 """
 
@@ -23,7 +23,7 @@ PLACES = 8
 """Number of tuples of sizes at which expressions are compared for equality."""
 
 TRIES = 1000
-"""Number of tuples that are drawn, of which many may violate the guards."""
+"""Number of tuples to draw; many of them may violate the guards."""
 
 
 class AmbiguousError(FixedSizesError):
@@ -54,13 +54,13 @@ class Term:
 class Fit:
     """Search for the expression of a number.
 
-    :raises AmbiguousError: the two tuples are not apart enough.
+    :raises AmbiguousError: expressions cannot be distinguished at the two tuples.
     """
 
     def __init__(self, shapes: Shapes, first: Sizes, second: Sizes) -> None:
         places = list(islice(_places(shapes), PLACES))
         if len(places) < PLACES:
-            raise FixedSizesError("too few sizes were found at which its guards hold")
+            raise FixedSizesError("too few sizes were found that satisfy its guards")
         self._exact: dict[tuple[int, int], Term] = {}
         self._terms: dict[Fraction, Term] = {}
         for number in shapes.numbers:
@@ -72,7 +72,7 @@ class Fit:
                 raise AmbiguousError(f"{number!r} is {one} at both sizes")
             known = self._exact.setdefault((one, other), term)
             if known.elsewhere != term.elsewhere:
-                raise AmbiguousError(f"{number!r} and {known.expression!r} are the same there")
+                raise AmbiguousError(f"{number!r} equals {known.expression!r} at these sizes")
             if one > 0 and other > 0:
                 self._add(self._terms, term)
 
@@ -81,7 +81,7 @@ class Fit:
         ratio = Fraction(term.one, term.other)
         known = terms.setdefault(ratio, term)
         if not known.is_multiple_of(term):
-            raise AmbiguousError(f"{term.expression!r} and {known.expression!r} grow alike there")
+            raise AmbiguousError(f"{term.expression!r} and {known.expression!r} have one ratio")
         if term.one < known.one:
             terms[ratio] = term
 
@@ -89,7 +89,7 @@ class Fit:
         """Return the expression with the value ``one`` at the first sizes and ``other`` at the
         second.
 
-        :raises FixedSizesError: there is none.
+        :raises FixedSizesError: no expression has these values.
         """
         if one == other:
             return one
@@ -103,9 +103,9 @@ class Fit:
         raise FixedSizesError(f"a number was {one}, then {other}: it follows from no size")
 
     def number(self, one: float, other: float) -> Json | None:
-        """Return two numbers as a quotient of two sizes; None if the numbers are equal.
+        """Return a quotient of two sizes with these two values; None if the values are equal.
 
-        :raises FixedSizesError: there is none.
+        :raises FixedSizesError: no quotient has these values.
         """
         if one == other or (one != one and other != other):
             return None
@@ -119,7 +119,7 @@ class Fit:
 
     @cached_property
     def _products(self) -> dict[Fraction, Term]:
-        """Drop values that several products have."""
+        """Return the products of two terms by ratio, without ratios that several products have."""
         terms = list(self._terms.values())
         found: dict[Fraction, Term] = {}
         unclear: set[Fraction] = set()

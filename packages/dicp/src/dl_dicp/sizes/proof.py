@@ -1,8 +1,9 @@
 """Proof that two sizes are equal for all values of their symbols, by algebra.
 
-A size is brought into a normal form: a sum of products of symbols and of those quotients and maxima
-that cannot be expanded, whose operands are in normal form. Equal forms mean equal sizes. Sizes of
-different forms may still be equal: decisions on them are avoided, or checked in each run.
+A size is converted to a normal form: a sum of products. The factors are symbols, and quotients and
+maxima that cannot be expanded, whose operands are in normal form. Equal normal forms imply equal
+sizes. Sizes with different normal forms may still be equal: such cases are avoided, or checked in
+each run.
 """
 
 from __future__ import annotations

@@ -19,15 +19,15 @@ TRIES = 300
 """Maximum number of tuples of sizes that are tried."""
 
 FARTHEST = 40
-"""Range beyond twice a size in which another size is searched, to bound the second call's cost."""
+"""Another size is searched up to this much beyond twice a size, to bound the second call's cost."""
 
 
 def other_sizes(shapes: Shapes, first: Sizes) -> tuple[dict[str, int], Fit]:
-    """Return sizes at which all guards hold and no two expressions have equal values.
+    """Return sizes at which all guards hold and all expressions can be distinguished.
 
-    :raises FixedSizesError: none were found.
+    :raises FixedSizesError: no such sizes were found.
     """
-    reason = "no other sizes were found at which its guards hold"
+    reason = "no other sizes were found that satisfy its guards"
     for sizes in islice(_tuples(shapes.symbols, first), TRIES):
         if not shapes.hold(sizes):
             continue
@@ -43,7 +43,7 @@ def _tuples(symbols: Sequence[Symbol], first: Sizes) -> Iterator[dict[str, int]]
     if not all(options):
         return
     for number in range(TRIES):
-        # Different steps, so that many combinations of sizes occur.
+        # A different step for each symbol, so that many combinations of sizes occur.
         yield {
             symbol.name: own[(number * (place + 1) + place) % len(own)]
             for place, (symbol, own) in enumerate(zip(symbols, options, strict=True))
@@ -51,7 +51,7 @@ def _tuples(symbols: Sequence[Symbol], first: Sizes) -> Iterator[dict[str, int]]
 
 
 def _options(symbol: Symbol, first: int) -> list[int]:
-    """Yield primes above the first size, which are not products, then all other sizes near it."""
+    """Return primes above the first size, which are not products, then all other sizes near it."""
     above = range(max(symbol.least, first + 1), min(symbol.most, 2 * first + FARTHEST) + 1)
     below = range(symbol.least, min(first, symbol.most + 1))
     primes = [size for size in above if all(size % d for d in range(2, int(size**0.5) + 1))]
@@ -68,7 +68,7 @@ def arguments_at(
     """Create arguments of these sizes with repeated elements of the originals, which are valid
     indices.
 
-    :param written: the places of those that the graph writes to: they are copies always.
+    :param written: indices of the arguments that the graph writes to, which are always copied.
     """
     return [
         _argument(layout, sizes, value, device, place in written)

@@ -1,7 +1,7 @@
 """Unification of two records of a graph at different sizes into one for all sizes.
 
-They have to be equal call for call. Where a number differs, the sizes of the graph have to say
-what it is; where they do not, the graph has a program for each layout instead.
+The records must be equal call by call. A number that differs must be explained by the sizes of the
+graph; otherwise the graph gets a separate program for each argument layout.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dl_graph.expression import Size
 def unify(one: Trace, other: Trace, fit: Fit) -> Trace:
     """Return the record with expressions in place of numbers that differ.
 
-    :param one: not folded yet; so is ``other``.
-    :raises FixedSizesError: they are not the same, or a number cannot be explained.
+    :param one: unfolded record, as is ``other``.
+    :raises FixedSizesError: the records differ, or a number cannot be explained.
     """
     same = _Unifier(fit)
     _check(len(one.steps) == len(other.steps), "another number of steps")
@@ -36,7 +36,7 @@ def unify(one: Trace, other: Trace, fit: Fit) -> Trace:
         made.constants[slot] = constant
     made.steps = [same.step(*pair) for pair in zip(one.steps, other.steps, strict=True)]
     made.output = same.tree(one.output, other.output)
-    _check(one.repeated == other.repeated, "other results that are one object")
+    _check(one.repeated == other.repeated, "other repeated results")
     made.repeated = one.repeated
     for name in one.nodes.keys() & other.nodes.keys():
         pairs = zip(one.nodes[name], other.nodes[name], strict=False)
@@ -57,7 +57,7 @@ class _Unifier:
         self._refs: dict[tuple[int, int], tuple[Ref, Ref, Ref]] = {}
 
     def step(self, one: Lowered | Host, other: Lowered | Host) -> Lowered | Host:
-        _check(one.name == other.name, f"{other.name} in the place of {one.name}")
+        _check(one.name == other.name, f"{other.name} in place of {one.name}")
         if isinstance(one, Lowered) and isinstance(other, Lowered):
             _check(len(one.calls) == len(other.calls), f"other calls in {one.name}")
             pairs = zip(one.calls, other.calls, strict=True)
@@ -81,7 +81,7 @@ class _Unifier:
         return all(a.shape == b.shape and torch.equal(a.cpu(), b.cpu()) for a, b in pairs)
 
     def call(self, one: Call, other: Call) -> Call:
-        _check(one.operator == other.operator, f"{other.operator} in the place of {one.operator}")
+        _check(one.operator == other.operator, f"{other.operator} in place of {one.operator}")
         if _is_plain_copy(one) and _is_plain_copy(other):
             try:
                 return Call(one.operator, self.tree(one.arguments, other.arguments))
@@ -135,14 +135,14 @@ class _Unifier:
         try:
             numbers = float.fromhex(one), float.fromhex(other)
         except ValueError:
-            raise FixedSizesError(f"at other sizes it had {other} in the place of {one}") from None
+            raise FixedSizesError(f"at other sizes it had {other} in place of {one}") from None
         found = self._fit.number(*numbers)
         return one if found is None else found
 
     def result(self, one: Any, other: Any) -> Ref | Size | None:
         """Return the result of a node if it is a tensor of the device or an integer.
 
-        It may be unused: records that differ only there are still equal.
+        A result without a counterpart may be unused and does not make the records differ.
         """
         try:
             if isinstance(one, Ref) and isinstance(other, Ref):
@@ -155,7 +155,7 @@ class _Unifier:
         return None
 
     def ref(self, one: Ref, other: Ref) -> Ref:
-        """Return one object per pair, because views are compared with their blocks by identity."""
+        """Return the same object for the same pair, because blocks are compared by identity."""
         key = id(one), id(other)
         if key not in self._refs:
             block = self._block(one.block, other.block)
@@ -201,7 +201,7 @@ def _is_plain_copy(call: Call) -> bool:
 
 
 def _of_bytes(call: Call) -> Call:
-    """Return the copy byte by byte, because wider integers may not fit at other sizes."""
+    """Return the copy as a copy of bytes: at other sizes, wider integers may not divide them."""
     return Call(
         call.operator,
         {

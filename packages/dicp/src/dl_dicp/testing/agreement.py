@@ -1,4 +1,4 @@
-"""Comparison of compiled with eager results, for which the device ran the same operators."""
+"""Comparison of compiled with eager results. The device ran the same operators for both."""
 
 from __future__ import annotations
 

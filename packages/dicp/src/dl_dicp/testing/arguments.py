@@ -9,11 +9,11 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 
 class Copies:
-    """One consistent copy: storages are copied, not tensors, so that strides, offsets and what
-    shares memory stay as they are.
+    """One consistent copy of a tree of arguments. Storages are copied instead of tensors, so that
+    strides, offsets and memory sharing are preserved.
 
-    :param rolled: move each storage's floating-point numbers by one place, so that what a program
-        kept of the values of an earlier run shows.
+    :param rolled: whether to rotate each storage's floating-point numbers by one element, which
+        reveals values of an earlier run that a program has kept.
     """
 
     def __init__(self, device: str, *, rolled: bool = False) -> None:
@@ -22,7 +22,7 @@ class Copies:
         self._storages: dict[tuple[int, torch.dtype], torch.Tensor] = {}
 
     def __call__(self, tree: Any) -> Any:
-        """Copy every tensor of a tree, and replace devices among the arguments."""
+        """Copy a tree with all of its tensors, and replace devices among the arguments."""
         return tree_map(self._leaf, tree)
 
     def _leaf(self, value: Any) -> Any:

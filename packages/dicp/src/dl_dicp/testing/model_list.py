@@ -1,4 +1,4 @@
-"""Small models of well-known families with random weights: those of transformers, and a U-Net."""
+"""Small models of well-known families with random weights: transformers' models, and a U-Net."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SIDES = (32, 48, 64)
 class Family:
     """Model with its inputs.
 
-    :ivar make: a model whose call returns one tensor.
-    :ivar inputs: its arguments on the CPU, for one of ``sizes``.
-    :ivar host_calls: whether it may have some.
+    :ivar make: function that creates a model, whose call returns one tensor.
+    :ivar inputs: function that returns its arguments on the CPU for one of ``sizes``.
+    :ivar host_calls: whether host calls are allowed.
     """
 
     make: Callable[[], nn.Module]
@@ -89,7 +89,7 @@ def _batches(size: int) -> tuple[Tensor, ...]:
 
 
 def _sounds(length: int) -> tuple[Tensor, ...]:
-    """Return a spectrogram, whose length Whisper fixes, and the tokens so far."""
+    """Return a spectrogram of the length that Whisper requires, and the previous tokens."""
     words = torch.randint(0, WORDS, (2, length), generator=_numbers())
     return torch.randn(2, 8, 32, generator=_numbers()), torch.ones(2, 32).long(), words
 
@@ -97,7 +97,7 @@ def _sounds(length: int) -> tuple[Tensor, ...]:
 def _transformers() -> Any:
     """Import transformers.
 
-    :raises ModuleNotFoundError: it is not installed; the text says how to get it.
+    :raises ModuleNotFoundError: it is not installed; the message names the command to install it.
     """
     try:
         import transformers
@@ -151,7 +151,8 @@ def _llama() -> nn.Module:
 def mixtral(**others: Any) -> nn.Module:
     """Return a Mixtral model that selects two of four experts for each token.
 
-    :param others: of its configuration, instead of small ones; as of the next two.
+    :param others: values of the configuration that replace the small defaults, as in the next two
+        functions.
     """
     t = _transformers()
     given = {**_GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2, **others}
@@ -213,4 +214,4 @@ FAMILIES: dict[str, Family] = {
     "whisper": Family(whisper, _sounds),
     "mixtral": Family(mixtral, _words, host_calls=True),
 }
-"""Models by the name for ``-k``."""
+"""Models by name, which ``-k`` selects."""

@@ -1,4 +1,4 @@
-"""Comparison of a compiled with an eager model on one device: inference, then training steps."""
+"""Comparison of a compiled model with the eager one: inference, then training steps."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _training(
 
 
 def _outside_of_graphs(family: Family) -> str | None:
-    """Return operators that ran outside of contract graphs although they must not."""
+    """Return the operators that ran outside contract graphs although they must not."""
     seen = statistics.snapshot()
     if not seen.graphs:
         return "no contract graph ran"

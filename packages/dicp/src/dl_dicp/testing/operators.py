@@ -50,7 +50,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """``add | forward | float32``."""
+        """Return the name, such as ``add | forward | float32``."""
         variant = f".{self.op.variant_test_name}" if self.op.variant_test_name else ""
         return f"{self.op.name}{variant} | {self.kind} | {str(self.dtype)[6:]}"
 
@@ -59,10 +59,10 @@ class Case:
 class Report:
     """Outcome of a test case.
 
-    :ivar problem: the first one; None where all agreed.
-    :ivar samples: runs that were compared.
-    :ivar refused: samples that eager mode refuses.
-    :ivar seen: what compiled programs did.
+    :ivar problem: the first problem; None if all samples agreed.
+    :ivar samples: number of compared runs.
+    :ivar refused: number of samples that eager mode rejects.
+    :ivar seen: counters of the compiled programs.
     """
 
     name: str
@@ -87,8 +87,8 @@ def cases(dtype: torch.dtype = torch.float32) -> Iterator[Case]:
 
 
 def run(case: Case, *, dynamic: bool, backend: str = "dl") -> Report:
-    """Run samples of a case eagerly and compiled on dl:0, the compiled ones three times: as they
-    are recorded, by their program, and by it on other numbers."""
+    """Run samples of a case eagerly and compiled on dl:0. Each compiled sample runs three times:
+    while it is recorded, as a program, and as a program with other values."""
     report = Report(case.name)
     function = _function(case)
     torch._dynamo.reset()
@@ -110,7 +110,7 @@ def _compare(case: Case, eager: Any, compiled: Any, sample: Any, report: Report)
     for rolled in (False, False, True):
         try:
             want = _outcome(case, eager, sample, rolled)
-        except Exception:  # noqa: BLE001 - an operator may refuse a sample with any error
+        except Exception:  # noqa: BLE001 - an operator may reject a sample with any error
             report.refused += 1
             return
         got = _outcome(case, compiled, sample, rolled)
@@ -119,7 +119,7 @@ def _compare(case: Case, eager: Any, compiled: Any, sample: Any, report: Report)
             want, got = _without_values(want), _without_values(got)
         report.problem = difference(got, want)
         if report.problem is not None:
-            report.problem += " (on other numbers)" if rolled else ""
+            report.problem += " (with other values)" if rolled else ""
             return
 
 
@@ -131,7 +131,7 @@ def _outcome(case: Case, function: Any, sample: Any, rolled: bool) -> list[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if case.kind == "in-place" and arguments[0].requires_grad:
-            raise ValueError("a leaf that needs gradients is not written to")
+            raise ValueError("a leaf that requires gradients must not be written in place")
         result = function(*arguments)
         found = [*tree_flatten(result)[0], *tensors_of(arguments)]
         if case.kind == "backward":
@@ -165,7 +165,7 @@ def _function(case: Case) -> Callable[..., Any]:
 
 
 def _samples(case: Case) -> list[Any]:
-    """Return the first of the operator's samples on the CPU and one from the middle."""
+    """Return the first sample of the operator and one from the middle, on the CPU."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -187,10 +187,9 @@ def error_line(error: Exception) -> str:
 
 
 class Unseeded:
-    """While it is entered, random operators of OpInfo are not seeded by OpInfo itself, which its
-    lambdas do in a way that Dynamo cannot follow. Nor does torch look through the whole stack for
-    a unittest wherever samples are listed, and for each seed of a device that is not there, which
-    is more work than most operators."""
+    """Context manager that simplifies OpInfo. OpInfo does not seed random operators, because Dynamo
+    cannot trace its lambdas that do. Two slow functions are disabled: the search of the stack for a
+    unittest when samples are listed, and the seeding of devices that are not available."""
 
     def __enter__(self) -> None:
         import torch.testing._internal.common_methods_invocations as definitions

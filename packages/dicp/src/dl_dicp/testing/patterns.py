@@ -1,4 +1,4 @@
-"""Tests of patterns with their examples, on this device."""
+"""Tests of patterns with their examples on the current device."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from dl_dicp.statistics import statistics
 
 
 def problems_of(pattern: Pattern) -> Iterator[str]:
-    """Yield the problems of a pattern: it has to fire on its examples and to decline for each of
-    its conditions, and results have to be those of float64 within the bound of its dtype.
+    """Yield a sentence for each problem of a pattern.
 
-    :returns: a sentence for each problem.
+    A pattern must fire on its examples and decline for each of its conditions. Its results must
+    agree
+        with float64 within the bound of the dtype.
     """
     cases = pattern.cases()
     for place, case in enumerate(cases.fires):
         yield from _run(pattern, f"example {place}", case, None)
     for condition, case in cases.declines.items():
         if condition not in pattern.conditions:
-            yield f"{pattern.name}: {condition!r} is none of its conditions"
+            yield f"{pattern.name}: {condition!r} is not one of its conditions"
         else:
             yield from _run(
                 pattern, f"the counterexample of {condition!r}", case, pattern.conditions[condition]
@@ -67,14 +68,14 @@ def _wide(x: Any) -> Any:
 
 
 def _differences(made: Any, eager: Any, wanted: Any) -> Iterator[str]:
-    """Return the index of a result with more than twice the eager error relative to float64."""
+    """Describe the results whose error relative to float64 is more than twice the eager error."""
     leaves: list[Sequence[torch.Tensor]] = [tree_flatten(x)[0] for x in (made, eager, wanted)]
     for place, (one, other, right) in enumerate(zip(*leaves, strict=True)):
         if one.shape != other.shape or one.dtype != other.dtype:
-            yield f"result {place} has another shape or dtype than eager's"
+            yield f"result {place} differs from the eager one in shape or dtype"
             continue
         error = (one.cpu().double() - right.double()).abs().max()
         allowed = 2 * (other.cpu().double() - right.double()).abs().max()
         bound = float(allowed) + slack(right.double(), one.dtype, steps=4)
         if not float(error) <= bound:
-            yield f"result {place} is {float(error):.3g} from float64's, allowed is {bound:.3g}"
+            yield f"result {place} differs from float64 by {float(error):.3g}, allowed {bound:.3g}"

@@ -18,10 +18,10 @@ Say = Callable[[str], object]
 class Totals:
     """Counts of the outcomes of one kind of tests.
 
-    :ivar whole: all of the operator's work was in contract graphs.
-    :ivar mixed: some was in host calls.
-    :ivar eager: some ran eagerly as a whole.
-    :ivar fixed: some programs of graphs whose sizes vary are for one layout.
+    :ivar whole: tests that ran in contract graphs only.
+    :ivar mixed: tests with host calls.
+    :ivar eager: tests in which a whole graph ran eagerly.
+    :ivar fixed: tests with programs for one argument layout although sizes vary.
     """
 
     tests: int = 0
@@ -59,13 +59,13 @@ class Totals:
 def run_operators(shapes: str, selection: Selection, say: Say) -> Totals:
     """Test all selected operators with ``static`` or ``dynamic`` shapes.
 
-    :raises ExceptionsError: the list of exceptions does not fit.
+    :raises ExceptionsError: the list of exceptions is invalid.
     """
     listed = exceptions.load()
     cases = list(operators.cases())
     totals = Totals()
     totals.wrong += [
-        f"the list of exceptions has {name}, which torch has not"
+        f"the list of exceptions names {name}, which torch does not have"
         for name in sorted({name for name, _ in listed} - {case.name for case in cases})
     ]
     with operators.Unseeded(), _Quiet():
@@ -87,7 +87,7 @@ def run_models(shapes: str, selection: Selection, say: Say) -> Totals:
         for name, family in FAMILIES.items():
             if selection.has(name):
                 report = models.run(name, family, dynamic=shapes == "dynamic")
-                say(f"{name}: {report.problem or 'as eager'}; {_format_counts(report)}")
+                say(f"{name}: {report.problem or 'agrees with eager'}; {_format_counts(report)}")
                 problem = report.problem and f"{name} ({shapes}): {report.problem}"
                 _count(totals, report, problem, lambda _: None)
     say(totals.text(f"models, {shapes} shapes"))

@@ -13,7 +13,7 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selection of one test in ``parts`` by the seed, among those with ``text`` in their names."""
+    """Selection of one test in ``parts`` by seed, among the tests with ``text`` in their names."""
 
     parts: int = 1
     seed: str = "0"
@@ -23,11 +23,11 @@ class Selection:
     def of(cls, sample: str, text: str) -> Selection:
         """Create a selection from the command's options.
 
-        :raises SelectionError: the sample is neither N nor N/SEED.
+        :raises SelectionError: the sample is not N or N/SEED.
         """
         match = re.fullmatch(r"(\d+)(?:/(\w+))?", sample)
         if match is None or int(match[1]) < 1:
-            raise SelectionError(f"--sample {sample}: want N or N/SEED, as in 10/7")
+            raise SelectionError(f"--sample {sample}: expected N or N/SEED, such as 10/7")
         return cls(int(match[1]), match[2] or "0", text)
 
     def has(self, name: str) -> bool:

@@ -18,9 +18,9 @@ from dl_dicp.engines.codegen.kernel import Kernel
 from dl_dicp.engines.codegen.loops import Pass
 
 CHUNK = 4096
-"""Elements of a long row without reductions that a thread processes at a time."""
+"""Number of elements that a thread processes at a time, in long rows without reductions."""
 GRAIN = 1 << 14
-"""Minimum number of elements of a block, for cheap calls."""
+"""Minimum number of elements of a block if the calls are cheap."""
 MOST_BLOCKS = 64
 MOST_BUFFERED = 1 << 17
 """Maximum bytes of a row's buffers, which share the cache with the row's inputs."""
@@ -50,12 +50,12 @@ FN float gelu_by_tanh_gradient(float grad, float x) {
 """
     + FUNCTIONS
     + """
-// g++ vectorises choices that are of 32 bits, which those of a conversion to 16 are not.
+// g++ vectorizes selections of 32 bits, but not those of a conversion to 16 bits.
 template <>
 FN float rounded<Half>(float x) {
   const uint32_t whole = bit_cast<uint32_t>(x), magnitude = whole & 0x7fffffffu;
   const float size = bit_cast<float>(magnitude);
-  // Adding 0.5 rounds what is a subnormal there to its last place.
+  // Adding 0.5 rounds subnormal float16 numbers to a multiple of their ULP, 2^-24.
   const uint32_t small = bit_cast<uint32_t>(size + 0.5f - 0.5f);
   const uint32_t normal = (magnitude + 0x0fffu + ((magnitude >> 13) & 1u)) & ~0x1fffu;
   uint32_t made = magnitude < 0x38800000u ? small : normal;
@@ -65,11 +65,11 @@ FN float rounded<Half>(float x) {
 }
 FN void put(Half* to, float value) {
   const uint32_t whole = bit_cast<uint32_t>(value), magnitude = whole & 0x7fffffffu;
-  // Adding 2^-14 makes a subnormal's digits those of a normal number.
+  // Adding 2^-14 aligns the digits of a subnormal number with those of a normal one.
   const float size = bit_cast<float>(magnitude);
   const uint32_t digits = bit_cast<uint32_t>(magnitude < 0x38800000u ? size + 0x1p-14f : size);
   uint32_t bias = magnitude < 0x38800000u ? 0x38800000u : 0x38000000u;
-  bias = magnitude < 0x7f800000u ? bias : 0;  // infinities and NaN have all of their bits
+  bias = magnitude < 0x7f800000u ? bias : 0;  // infinities and NaN keep all exponent bits
   to->bits = static_cast<uint16_t>((((digits - bias) >> 13) & 0x7fffu) | (whole >> 16 & 0x8000u));
 }
 

@@ -10,7 +10,7 @@ from dl_dicp.engines.codegen.loops import Pass
 from dl_dicp.engines.codegen.views import TYPES
 
 ARITHMETIC = """\
-// NaN of either stays.
+// Maximum and minimum that return NaN if `a` is NaN, or `b` if `b` is.
 FN float greater(float a, float b) { return a > b || a != a ? a : b; }
 FN float lesser(float a, float b) { return a < b || a != a ? a : b; }
 FN float clamped(float x, float low, float high) {
@@ -22,17 +22,17 @@ FN float silu_gradient(float grad, float x) {
   return grad * share * (1.0f + x * (1.0f - share));
 }
 """
-"""Part of each prelude that needs no C++ but ``math::``."""
+"""Part of each prelude that is valid C apart from ``math::``."""
 
 FUNCTIONS = (
     ARITHMETIC
     + """
-// To the nearest value of a type of 16 bits.
+// Rounds to the nearest value of a 16-bit type.
 template <class T>
 FN float rounded(float x) {
   return static_cast<float>(T(x));
 }
-// A value that the type has.
+// Stores a value that the type can represent.
 template <class T>
 FN void put(T* to, float value) {
   *to = T(value);
@@ -40,16 +40,16 @@ FN void put(T* to, float value) {
 FN void put(bool* to, bool value) { *to = value; }
 """
 )
-"""Part of each prelude, which defines ``FN``, ``Half``, ``BFloat16``, ``kInfinity``, ``kNaN``,
-``root``, ``gelu_by_tanh``, ``gelu_by_tanh_gradient`` and functions in ``math::`` besides."""
+"""Part of each C++ prelude. The rest of the prelude has to define ``FN``, ``Half``, ``BFloat16``,
+``kInfinity``, ``kNaN``, ``root``, ``gelu_by_tanh``, ``gelu_by_tanh_gradient`` and ``math::``."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A kernel's function.
+    """Source text and launch configuration of a kernel.
 
-    :ivar blocks: that it runs in, each of so many ``threads``.
-    :ivar storages: whose addresses it gets, in their order.
+    :ivar blocks: number of blocks of a launch, each with ``threads`` threads.
+    :ivar storages: storages whose addresses are its arguments, in order.
     """
 
     name: str
@@ -63,12 +63,12 @@ class Function:
 class Dialect:
     """Source text for one kind of device.
 
-    :ivar language: as the contract's kernel extension names it.
-    :ivar file: the name of the source in the compiler's messages.
-    :ivar prelude: what stands before all functions.
-    :ivar options: of the compiler.
-    :ivar function_of: the function of a kernel under a name.
-    :ivar most_buffered: bytes that the buffers of a row may take.
+    :ivar language: name of the language in the contract's kernel extension.
+    :ivar file: name of the source file in the compiler's messages.
+    :ivar prelude: text before all functions.
+    :ivar options: function that returns the compiler's options.
+    :ivar function_of: function that returns the source of a kernel under a given name.
+    :ivar most_buffered: maximum size of a row's buffers in bytes.
     """
 
     language: str
@@ -80,13 +80,13 @@ class Dialect:
 
 
 def storages_of(kernel: Kernel) -> list[int]:
-    """Return the tensors whose addresses a kernel gets."""
+    """Return the storages whose addresses are a kernel's arguments."""
     return sorted({access.storage for access in kernel.loops.accesses})
 
 
 def pointer_lines(kernel: Kernel) -> Iterator[str]:
-    """The pointers to a row of all that a kernel reads and writes, of addresses named ``a`` with
-    the number of their storage."""
+    """Yield the declarations of the pointers to a row, for all accesses of a kernel. The address of
+    storage N is named ``aN``."""
     for access, pointer in kernel.loops.accesses.items():
         kind = TYPES[access.dtype]
         steps = "".join(f" + i{d} * {step}ll" for d, step in enumerate(access.outer) if step)
@@ -106,8 +106,8 @@ def index_lines(rows: Sequence[int], row: str, kind: str) -> Iterator[str]:
     """Return code that computes the indices ``i0``, ``i1``, … of a row from its number.
 
     :param rows: sizes of the dimensions.
-    :param row: the name of the number.
-    :param kind: its type.
+    :param row: variable with the number of the row.
+    :param kind: type of the variable.
     """
     for place in reversed(range(len(rows))):
         if place == 0:

@@ -18,7 +18,7 @@ class CodegenEngine(DelegatingEngine):
     """Engine that runs groups of calls as compiled kernels if these are faster."""
 
     program_class = RacingProgram
-    # The executor gives the same results, only more slowly.
+    # Without kernels the results are the same, only slower.
     warns = False
 
     def open(self, device: torch.device) -> GraphEngine | str:

@@ -1,6 +1,7 @@
-"""C++ expressions of elementwise operators, on floats in registers or on bools.
+"""C++ expressions of elementwise operators, on floats or bools in registers.
 
-What they call stands in the prelude of each :class:`~dl_dicp.engines.codegen.dialect.Dialect`.
+The functions that they call are defined in the prelude of each
+:class:`~dl_dicp.engines.codegen.dialect.Dialect`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ Arguments = Mapping[str, Any]
 class Elementwise:
     """Rule that gives the C++ expression of an elementwise operator.
 
-    :ivar text: an expression of its parameters in braces: tensors are names of floats, or of bools
-        where ``boolean_operands`` has them, and numbers are literals of floats.
+    :ivar text: an expression with its parameters in braces. A tensor is replaced by the name of a
+        float (of a bool if it is in ``boolean_operands``), a scalar by a float literal.
     :ivar tensors: parameters that are tensors, in their order.
-    :ivar numbers: parameters that are numbers.
+    :ivar numbers: parameters that are scalars.
     :ivar out: the parameter that it writes.
     :ivar is_boolean: whether the result is boolean.
     :ivar boolean_operands: tensors that are used as booleans.
-    :ivar serves: whether the text is right for these arguments other than tensors.
+    :ivar serves: function that returns True if the text is right for the given non-tensor
+        arguments.
     """
 
     text: str
@@ -38,7 +40,7 @@ class Elementwise:
 
 
 def number(given: Any) -> float:
-    """A scalar of a graph."""
+    """Return the value of a scalar in a graph."""
     value = given["value"] if isinstance(given, Mapping) else given
     return float.fromhex(value) if isinstance(value, str) else float(value)
 
@@ -209,8 +211,8 @@ RULES = _rules()
 
 
 def rule_of(operator: str, arguments: Arguments) -> Elementwise | None:
-    """How a call is written; None: it is not. One that works in place is written as the other,
-    whose result is its input."""
+    """Return the rule for a call, or None if there is none. An in-place call uses the rule of the
+    out-of-place operator, with its input as the result."""
     out = None
     if operator not in RULES and operator in load_schema():
         like = load_schema()[operator].in_place_of

@@ -1,8 +1,8 @@
-"""GPU kernels: the common part of CUDA and HIP.
+"""GPU kernels: the common part of CUDA, HIP and OpenCL.
 
-Elements that do not need each other have a thread each. Rows with sums have a block each, whose
-threads take every so many elements: in all passes the same ones, so that only sums, and buffers
-that another thread reads, make them wait for each other.
+If elements are independent, each one has a thread. Otherwise each row has a block, whose threads
+process elements with a stride of the block size: the same elements in all passes, so that threads
+synchronize only for reductions and for buffers that another thread reads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FN float gelu_by_tanh_gradient(float grad, float x) {
 FN double joined(double a, double b) { return a + b; }
 FN float joined(float a, float b) { return a > b ? a : b; }
 """
-"""Part of each prelude that needs no C++ but ``math::``."""
+"""Part of each prelude that is valid C apart from ``math::``."""
 
 MATH = (
     """\
@@ -57,7 +57,7 @@ FN float pow(float x, float y) { return powf(x, y); }
 FN float tanh(float x) { return tanhf(x); }
 FN float erf(float x) { return erff(x); }
 FN float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-// Beyond 13 the distribution function is 0 or 1, which infinities would make NaN.
+// Beyond 13 the distribution function is 0 or 1, and an infinity times 0 would be NaN.
 FN float gelu(float x) { return x < -13.0f ? -0.0f : x * normcdff(x); }
 FN float gelu_derivative(float x) {
   const float share = normcdff(x);
@@ -68,9 +68,9 @@ FN float gelu_derivative(float x) {
 """
     + COMPOSED
 )
-"""Part of each prelude, which defines ``FN``, ``wide_t``, ``kInfinity``, ``kNaN``, ``Half``,
-``BFloat16``, and besides ``kParts`` and ``of_block``: what the threads of a block have, joined, by
-so many elements of shared memory."""
+"""Part of each C++ prelude. The rest of the prelude has to define ``FN``, ``wide_t``,
+``kInfinity``, ``kNaN``, ``Half``, ``BFloat16``, and ``of_block``, which reduces the values of a
+block's threads in ``kParts`` elements of shared memory."""
 
 
 def function_of(kernel: Kernel, name: str) -> Function:

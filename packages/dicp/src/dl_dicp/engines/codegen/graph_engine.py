@@ -20,7 +20,7 @@ from dl_dicp.engines.codegen.loops import UnsuitedError
 from dl_dicp.engines.interface import RejectedError, Runner
 
 FEWEST_ELEMENTS = 1 << 17
-"""Minimum elements of a group's results: smaller groups are faster than starting a kernel."""
+"""Minimum number of elements of a group's results: for smaller ones, a launch takes longer."""
 SECONDS = 60.0
 """Timeout of the compiler for the kernels of one graph, in seconds."""
 
@@ -28,7 +28,7 @@ SECONDS = 60.0
 class Codegen:
     """Graph engine for one device.
 
-    :param device: whose vendor compiles the dialect.
+    :param device: device whose vendor compiles the dialect.
     """
 
     version = "1"
@@ -38,13 +38,13 @@ class Codegen:
         self._dialect = dialect
 
     def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
-        """Return the calls of groups that are worth a kernel."""
+        """Accept the calls of groups for which a kernel pays off."""
         entry = graph["entries"]["main"]
         groups = list(groups_of(entry))
         suits = cache(lambda place: self._suits(entry, groups[place]))
         accepted = set[int]()
         for group in filter(_is_worth, groups):
-            # Calls between the calls of one kernel must be in a kernel, too.
+            # Calls between the calls of a kernel must be in a kernel as well.
             first, last = group.calls[0].number, group.calls[-1].number
             near = [n for n, x in enumerate(groups) if first <= x.calls[0].number < last]
             if all(map(suits, near)):
@@ -52,9 +52,9 @@ class Codegen:
         return [number in accepted for number in range(len(entry["calls"]))]
 
     def compile(self, graph: Mapping[str, Any]) -> bytes:
-        """The compiled kernels, with the launches of a run.
+        """Return the compiled kernels, with the launches of a run.
 
-        :raises RejectedError: a call is in no kernel.
+        :raises RejectedError: a call is not in any kernel.
         """
         entry = graph["entries"]["main"]
         dialect = self._dialect
@@ -90,7 +90,7 @@ class Codegen:
 
 class _Kernels:
     """Runner that launches kernels with the addresses of a graph's storages. Temporaries between
-    two kernels are in memory of the thread and the stream, and in a capture in memory of its own.
+    kernels use memory per thread and stream; a graph capture has separate memory.
     """
 
     def __init__(
@@ -135,11 +135,11 @@ class _Kernels:
 def functions_of(entry: Mapping[str, Any], dialect: Dialect) -> Iterator[Function]:
     """Return the kernel functions of an entry, all of whose calls are in groups.
 
-    :raises RejectedError: one is not.
+    :raises RejectedError: a call is not in any group.
     """
     groups = list(groups_of(entry))
     if sum(len(group.calls) for group in groups) != len(entry["calls"]):
-        raise RejectedError("a call is in no group")
+        raise RejectedError("a call is not in any group")
     try:
         kernels = [x for group in groups for x in _kernels_of(entry, group, dialect.most_buffered)]
     except UnsuitedError as error:
@@ -151,7 +151,7 @@ def functions_of(entry: Mapping[str, Any], dialect: Dialect) -> Iterator[Functio
 def _kernels_of(entry: Mapping[str, Any], group: Group, most_buffered: int) -> Iterator[Kernel]:
     """Yield the kernel of a group, or those of its two parts if it is too large for one.
 
-    :raises UnsuitedError: a call alone is.
+    :raises UnsuitedError: a single call is too large.
     """
     try:
         yield kernel_of(group, _needed(entry, group), most_buffered)
@@ -169,7 +169,7 @@ def _is_worth(group: Group) -> bool:
 
 
 def _needed(entry: Mapping[str, Any], group: Group) -> set[int]:
-    """Return storages that may be read outside of a group: all but the group's temporaries."""
+    """Return storages that may be read outside a group: all except the group's temporaries."""
     inside = {call.number for call in group.calls}
     needed = {n for n, storage in enumerate(entry["storages"]) if storage["kind"] != "temp"}
     for number, (_, arguments) in enumerate(entry["calls"]):

@@ -1,7 +1,7 @@
 """Grouping of calls into kernels: consecutive calls that loop over the same rows.
 
-A group may read and write one memory only at the same place of the same row; whatever else would
-depend on the order of the rows begins a group of its own.
+The order in which a kernel processes rows is undefined. So a group may read and write the same
+memory only at the same element of the same row; any other access begins a new group.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Value = Mapping[str, Any]
 MOST_CALLS = 64
 """Maximum calls of a group, which bounds the compile time."""
 MOST_VALUES = 1 << 17
-"""Maximum number of values of a row in all calls, because they share the cache."""
+"""Maximum number of values of a row, summed over all calls: they share the cache."""
 
 
 @dataclass(frozen=True)
 class Planned:
     """Call as part of a loop over rows.
 
-    :ivar number: of the call.
-    :ivar rule: how it is written; None: it joins rows.
-    :ivar reads: its tensors by parameter; parts that are joined by their numbers.
-    :ivar writes: its results by parameter.
-    :ivar lengths: row lengths of the parts that it joins, or the length of its rows.
+    :ivar number: index of the call.
+    :ivar rule: rule that translates the call; None for a concatenation of rows.
+    :ivar reads: inputs by parameter; the parts of a concatenation by index.
+    :ivar writes: results by parameter.
+    :ivar lengths: row lengths of the parts of a concatenation, or the row length of the call.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Planned:
 
     @property
     def length(self) -> int:
-        """Number of elements in a row of the result."""
+        """Return the number of elements in a row of the result."""
         return sum(self.lengths)
 
 
@@ -82,7 +82,7 @@ class Group:
         )
 
     def touches(self, call: Planned) -> bool:
-        """Return True if a call cannot move across the group."""
+        """Return True if a call must not be reordered across the group."""
         writes = {x.storage for each in self.calls for x in each.writes.values()}
         reads = {x.storage for each in self.calls for x in each.reads.values()}
         made = {x.storage for x in call.writes.values()}
@@ -103,13 +103,13 @@ class Group:
 
     @property
     def is_elementwise(self) -> bool:
-        """Return True if no element depends on another one of its row."""
+        """Return True if no element depends on another element of its row."""
         return all(isinstance(call.rule, expressions.Elementwise) for call in self.calls)
 
 
 def groups_of(entry: Mapping[str, Any]) -> Iterator[Group]:
-    """The groups of an entry, in the order in which they can run. Calls that are in none are not
-    written, and stay between those before and behind them."""
+    """Yield the groups of an entry in an order in which they can run. A call without a rule is not
+    in any group, and separates the groups before and after it."""
     near: list[Group] = []
     for number in range(len(entry["calls"])):
         if not _joins(entry, number, near):
@@ -119,8 +119,8 @@ def groups_of(entry: Mapping[str, Any]) -> Iterator[Group]:
 
 
 def _joins(entry: Mapping[str, Any], number: int, near: list[Group]) -> bool:
-    """Put a call into the last of the groups that admits it, or into a new one; False: no kernel
-    has it."""
+    """Add a call to the last group that admits it, or to a new group; return False if the call
+    cannot be in a kernel."""
     alone = _planned(entry, number, None)
     if alone is None or not Group(alone.rows, alone.order).admits(alone):
         return False
@@ -133,7 +133,7 @@ def _joins(entry: Mapping[str, Any], number: int, near: list[Group]) -> bool:
             break
     made = Group(alone.rows, alone.order)
     made.add(alone)
-    # Place it before independent groups, so that calls which need both can join those.
+    # Insert it before an independent last group, which later calls that need both can join.
     near.insert(len(near) - 1 if near and not near[-1].touches(alone) else len(near), made)
     return True
 
@@ -154,7 +154,7 @@ def _planned(entry: Mapping[str, Any], number: int, group: Group | None) -> Plan
     if operator == "diopiCopyInp":
         whole, tensors["src"] = retyped(whole, tensors["src"], values)
         if whole["dtype"] in HALVES and whole["dtype"] == tensors["src"]["dtype"]:
-            return None  # a copy preserves the bits of NaN, which conversions change
+            return None  # a copy preserves the bits of NaN; a conversion may change them
     if rule.is_boolean and rule.numbers and tensors["input"]["dtype"] in HALVES:
         return None  # vendors compare with the scalar rounded to half precision
     out, given = whole, tensors
@@ -233,7 +233,7 @@ def _checked(
     writes: Mapping[str, Access | None],
     space: Space,
 ) -> Planned | None:
-    """Return the row call; None if a tensor has no rows, or an element is written twice."""
+    """Return the planned call; None if a tensor has no rows, or an element is written twice."""
     known = {name: x for name, x in reads.items() if x is not None}
     made = {name: x for name, x in writes.items() if x is not None}
     if len(known) < len(reads) or len(made) < len(writes) or space.elements == 0:

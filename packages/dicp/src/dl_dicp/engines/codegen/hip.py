@@ -1,7 +1,7 @@
 """HIP code of kernels, compiled at run time without headers.
 
-Threads of a block reduce through shared memory: waves have 32 threads on some GPUs and 64 on
-others.
+The threads of a block reduce through shared memory, because a wave has 32 threads on some GPUs and
+64 on others.
 """
 
 from __future__ import annotations

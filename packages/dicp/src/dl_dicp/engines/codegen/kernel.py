@@ -17,8 +17,8 @@ class Kernel:
     """Loops and buffers of a group's kernel.
 
     :ivar rows: sizes of the dimensions that it loops over.
-    :ivar calls: their numbers in the entry.
-    :ivar elements: of a row, at most.
+    :ivar calls: indices of its calls in the entry.
+    :ivar elements: maximum number of elements of a row.
     """
 
     rows: tuple[int, ...]
@@ -30,9 +30,9 @@ class Kernel:
 def kernel_of(group: Group, stored: set[int], most_buffered: int) -> Kernel:
     """Build the kernel of a group.
 
-    :param stored: storages whose contents are needed after it.
-    :param most_buffered: bytes that the buffers of a row may take.
-    :raises UnsuitedError: it has none.
+    :param stored: storages whose contents are needed after the kernel.
+    :param most_buffered: maximum size of a row's buffers in bytes.
+    :raises UnsuitedError: the group cannot become a kernel.
     """
     shape = shape_of(group)
     written = {x.storage for call in group.calls for x in call.writes.values()}
@@ -45,7 +45,7 @@ def kernel_of(group: Group, stored: set[int], most_buffered: int) -> Kernel:
             if name in call.writes:
                 access = shape.places[call.writes[name]]
                 if access.dtype in HALVES and call.rule is not None:
-                    # Every operator rounds its results, even if only the kernel reads them.
+                    # Every operator rounds its results, even if they are read only in the kernel.
                     rounded = f"rounded<{FLOATS[access.dtype]}>({{0}})"
                     symbol = loops.element(rounded, symbol)
                 values[access] = symbol
@@ -55,7 +55,7 @@ def kernel_of(group: Group, stored: set[int], most_buffered: int) -> Kernel:
             loops.write(values[access], access, length)
     size = sum(4 * length for _, length in loops.buffers.values())
     if size > most_buffered:
-        raise UnsuitedError(f"a row needs {size} bytes of buffers, of {most_buffered}")
+        raise UnsuitedError(f"a row needs {size} bytes of buffers, more than {most_buffered}")
     longest = max((each.length for each in loops.passes), default=1)
     return Kernel(shape.rows, loops, [call.number for call in group.calls], longest)
 

@@ -1,8 +1,8 @@
 """Passes over a row: the values that one loop computes, and the reductions that must precede it.
 
-A sum along a row is there when the loop that adds it up has ended: what needs it stands in a later
-loop. A value that a later loop needs is read from memory again, if it came from there and nothing
-is written there, and kept in a buffer of the row otherwise.
+A sum along a row is available when the loop that computes it has ended, so it is used in a later
+loop. An element that a later loop needs is read from memory again if it was read from memory that
+the kernel does not write; otherwise it is stored in a buffer of the row.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dl_dicp.engines.codegen.views import Access
 
 
 class UnsuitedError(Exception):
-    """The group cannot be a kernel, or a kernel would not pay off."""
+    """A group cannot become a kernel, or a kernel would not pay off."""
 
 
 @dataclass(frozen=True)
 class Symbol:
     """Value of a row.
 
-    :ivar kind: its type in C++.
-    :ivar length: elements; 0: one value for the row.
-    :ivar made: the pass that makes it: an element is there from then on, a row's value from the
-        next pass on. -1: it is there before all passes.
-    :ivar source: where in memory it is.
-    :ivar buffered: whether it is nowhere but in a buffer, from the pass after ``made`` on.
+    :ivar kind: C++ type.
+    :ivar length: number of elements; 0 for a per-row value.
+    :ivar made: index of the pass that computes it. Elements are available from this pass on, a
+        per-row value from the next pass on; -1 if it is available before all passes.
+    :ivar source: the memory from which it is read; None if it is computed.
+    :ivar buffered: whether it is only in a buffer, from the pass after ``made`` on.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Symbol:
 class Pass:
     """Loop over a row.
 
-    :ivar lines: of its body.
-    :ivar sums: names of what it adds up.
-    :ivar maxima: names of what it takes the largest of.
-    :ivar after: lines that follow it.
-    :ivar stores: lines behind these, which write values of the row to memory.
-    :ivar names: of what its body has at hand, by symbol.
+    :ivar lines: lines of its body.
+    :ivar sums: names of the sums that it computes.
+    :ivar maxima: names of the maxima that it computes.
+    :ivar after: lines that follow the loop.
+    :ivar stores: lines after ``after``, which write per-row values to memory.
+    :ivar names: local variables of its body, by symbol.
     :ivar kept: symbols that it writes to their buffers.
     """
 
@@ -62,11 +62,11 @@ class Pass:
 class Loops:
     """Builder of a kernel's passes, value by value.
 
-    :param written: storages that the kernel writes: what was read there is not read again.
-    :ivar before: lines in front of all passes.
-    :ivar stores: lines behind these, which write values of the row to memory.
+    :param written: storages that the kernel writes, from which values are read only once.
+    :ivar before: lines before all passes.
+    :ivar stores: lines after ``before``, which write per-row values to memory.
     :ivar buffers: types and lengths of the buffers of a row, by name.
-    :ivar accesses: all that is read and written, with the names of their pointers.
+    :ivar accesses: all accesses to memory, with the names of their pointers.
     """
 
     def __init__(self, written: set[int]) -> None:
@@ -81,7 +81,7 @@ class Loops:
 
     @property
     def are_of_elements(self) -> bool:
-        """Return True if there is one pass, whose elements are independent."""
+        """Return True if there is only one pass, whose elements are independent."""
         alone = len(self.passes) == 1 and not self.buffers
         return alone and not (self.passes[0].sums or self.passes[0].maxima)
 
@@ -100,7 +100,7 @@ class Loops:
         """Return an elementwise value, or a per-row value if all of its operands are per-row
         values.
 
-        :param text: C++ with the values of ``given`` in braces.
+        :param text: C++ expression with ``{0}``, ``{1}``, … for the values of ``given``.
         """
         length = max((each.length for each in given), default=0)
         if length == 0:
@@ -108,9 +108,9 @@ class Loops:
         return self.element_of(length, text, *given, kind=kind)
 
     def element_of(self, length: int, text: str, *given: Symbol, kind: str = "float") -> Symbol:
-        """Return an elementwise value of a row of this length."""
+        """Return an elementwise value of a row with this length."""
         if any(each.length not in (0, length) for each in given):
-            raise UnsuitedError("rows of different lengths meet")
+            raise UnsuitedError("an operator has rows of different lengths")
         place = self._place(length, given)
         made = Symbol(self._name("v"), kind, length, place)
         names = [self._use(each, place) for each in given]
@@ -144,9 +144,10 @@ class Loops:
         return made
 
     def _along(self, given: Symbol, kind: str) -> tuple[Symbol, Pass, str]:
-        """A value of the row that a pass is to make of all elements, the pass, and an element."""
+        """Return a new per-row reduction, the pass that computes it, and the name of its
+        operand."""
         if given.length == 0:
-            raise UnsuitedError("a row of one element is added up")
+            raise UnsuitedError("the operand of a reduction is a per-row value")
         place = self._place(given.length, (given,))
         made = Symbol(self._name("t"), kind, 0, place)
         return made, self.passes[place], self._use(given, place)
@@ -157,7 +158,7 @@ class Loops:
         start = last = 0
         for part in parts:
             if part.length == 0:
-                raise UnsuitedError("rows of one element are joined")
+                raise UnsuitedError("a part of a concatenation is a per-row value")
             place = self._place(part.length, (part,))
             value = self._use(part, place)
             self.passes[place].lines.append(f"{name}[{start} + j] = {value};")
@@ -170,7 +171,7 @@ class Loops:
         pointer = self._pointer(access)
         if access.is_scalar:
             if value.length:
-                raise UnsuitedError("a row is written to the place of one value")
+                raise UnsuitedError("a row is written to a tensor with one value per row")
             stores = self.stores if value.made < 0 else self.passes[value.made].stores
             stores.append(f"put({pointer}, {value.name});")
             return
@@ -202,7 +203,7 @@ class Loops:
         first = self._first_read.setdefault(value.source, place)
         if value.source.storage in self._written and first != place:
             if first > place:
-                raise UnsuitedError("memory is read in a pass that follows its change")
+                raise UnsuitedError("memory is read in a later pass than it is written")
             return self._from_buffer(value, place, first)
         name = f"{value.name}_{place}"
         pointer = self._pointer(value.source)

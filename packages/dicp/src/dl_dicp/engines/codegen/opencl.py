@@ -1,7 +1,7 @@
-"""The OpenCL C of kernels: the text for GPUs, with its C++ rewritten.
+"""OpenCL C code of kernels: the common GPU text, with its C++ rewritten.
 
-Only names with a fixed form occur there, so that expressions suffice: casts, functions of ``math``,
-the sizes and indices of a launch, barriers and shared memory.
+The text uses C++ only in fixed forms, which regular expressions can rewrite: casts, functions of
+``math``, launch sizes and indices, barriers and shared memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REWRITTEN = [
         (r"\brounded<(\w+)>\(", r"rounded_\1("),
         (r"\bmath::", r"math_"),
         (r"\b__shared__\b", r"local"),
-        # Memory of the device is shared too: one thread stores when all have read.
+        # Fence global memory as well: one thread stores after all threads have read.
         (r"\b__syncthreads\(\)", r"barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)"),
         # C has no casts like `int(x)`.
         (r"\b(int|wide_t)\((blockIdx|gridDim)\.x\)", r"(\1)\2.x"),
@@ -43,7 +43,7 @@ _REWRITTEN = [
 
 
 def opencl_of(text: str) -> str:
-    """Return the OpenCL C for the C++ of a kernel for GPUs."""
+    """Convert the C++ text of a GPU kernel to OpenCL C."""
     for pattern, replacement in _REWRITTEN:
         text = pattern.sub(replacement, text)
     return text
@@ -104,7 +104,7 @@ FN float math_tanh(float x) { return tanh(x); }
 FN float math_erf(float x) { return erf(x); }
 FN float math_sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 FN float normal_share(float x) { return 0.5f * erfc(-0.70710678118654752440f * x); }
-// Beyond 13 the distribution function is 0 or 1, which infinities would make NaN.
+// Beyond 13 the distribution function is 0 or 1, and an infinity times 0 would be NaN.
 FN float math_gelu(float x) { return x < -13.0f ? -0.0f : x * normal_share(x); }
 FN float math_gelu_derivative(float x) {
   const float share = normal_share(x);
@@ -114,7 +114,7 @@ FN float math_gelu_derivative(float x) {
 """
     + opencl_of(f"{COMPOSED}\n{ARITHMETIC}")
     + """
-// The threads of a block have their values joined, by an element of local memory for each.
+// Reduces the values of a block's threads, with one element of local memory for each thread.
 #define OF_BLOCK(T)                                                                        \\
   FN T of_block(T x, local T* of_threads) {                                                \\
     const uint here = get_local_id(0);                                                     \\
@@ -136,7 +136,7 @@ OF_BLOCK(double)
 
 
 def opencl_function_of(kernel: Kernel, name: str) -> Function:
-    """Return the function of a kernel."""
+    """Return a kernel's function in OpenCL C."""
     made = function_of(kernel, name)
     return replace(made, text=opencl_of(made.text))
 
@@ -145,7 +145,7 @@ OPENCL = Dialect(
     "opencl",
     "fused.cl",
     PRELUDE,
-    # Square roots and quotients are rounded as on other devices.
+    # Round square roots and quotients correctly, as on other devices.
     lambda: ["-cl-std=CL2.0", "-cl-fp32-correctly-rounded-divide-sqrt"],
     opencl_function_of,
     MOST_BUFFERED,

@@ -16,16 +16,16 @@ from dl_dicp.program.tiling import computes_on_host
 
 
 def open_for(device: torch.device) -> Codegen | str:
-    """Return the graph engine for a device, or why there is none."""
+    """Return the graph engine for a device, or the reason why it has none."""
     languages, unavailable = _C.kernel_languages(device.index)
     if unavailable:
         return unavailable
-    # A device in host memory gets CPU kernels; any other device gets GPU kernels.
+    # A device that computes in host memory gets CPU kernels; any other device gets GPU kernels.
     dialects = [CPP] if computes_on_host(device) else [CUDA, HIP, OPENCL]
     dialect = next((each for each in dialects if each.language in languages.split(",")), None)
     if dialect is None:
         known = " or ".join(each.language for each in dialects)
-        return f"{device} compiles {languages or 'nothing'}, and not {known}"
+        return f"{device} compiles {languages or 'no language'}, not {known}"
     if (
         dialect is CPP and importlib.util.find_spec("dl_kernels") is None
     ):  # kernels include its headers

@@ -15,7 +15,7 @@ from dl_dicp.engines.runner import EngineProgram
 from dl_dicp.statistics import statistics
 
 RUNS = 5
-"""Runs of each side in the race; the fastest counts, since other load disturbs it least."""
+"""Number of timed runs of each side; the fastest counts, since other load disturbs it least."""
 
 _builders = ThreadPoolExecutor(1, "dl-codegen")
 _pending: set[Future[Runner]] = set()
@@ -30,7 +30,8 @@ def wait_for_kernels() -> None:
 class RacingProgram(EngineProgram):
     """Program that uses the executor until its kernels are built, agree with it, and are faster.
 
-    :ivar times: the fastest run of the kernels and of the executor in nanoseconds, once they raced.
+    :ivar times: time of the fastest run of the kernels and of the executor, in nanoseconds, after
+        the race.
     """
 
     times: tuple[int, int] | None = None
@@ -39,14 +40,14 @@ class RacingProgram(EngineProgram):
 
     @property
     def state(self) -> str:
-        """As :attr:`EngineProgram.state`."""
+        """See :attr:`EngineProgram.state`."""
         if self.times is not None:
             mine, other = (f"{each / 1000:.0f}" for each in self.times)
             return f"whose kernels took {mine} microseconds, the executor {other}"
         return super().state if self._runner is not None else "whose kernels are being built"
 
     def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
-        """As :meth:`EngineProgram.run`."""
+        """See :meth:`EngineProgram.run`."""
         if self.dropped or not self._is_built():
             return self._whole(values)
         if self.times is None and _C.is_capturing(self.device.index):
@@ -90,11 +91,11 @@ class RacingProgram(EngineProgram):
     def _build(self) -> Runner:
         # The pool must finish its queued builds before the program ends.
         if getattr(thread, "_shutdown", False):
-            raise RuntimeError("the program ends")
+            raise RuntimeError("the program is ending")
         return self.engine.load(self.engine.compile(self.document))
 
     def _raced(self, values: list[Any]) -> list[torch.Tensor]:
-        """Run the side with fewer runs once more."""
+        """Time another run of the side with fewer runs."""
         by_kernels, by_executor = self._spent
         kernels = len(by_kernels) <= len(by_executor)
         torch.accelerator.synchronize(self.device)
@@ -112,6 +113,6 @@ class RacingProgram(EngineProgram):
         return made
 
     def _drop(self, why: str) -> None:
-        """Use the executor from now on, without a warning, because it is faster."""
+        """Use the executor from now on. No warning is needed if it is only faster."""
         self.dropped = why
         statistics.count_dropped(self.name, why)

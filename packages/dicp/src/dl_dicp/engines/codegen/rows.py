@@ -1,7 +1,7 @@
 """Operators along the last dimension as steps on a row: reductions, then elementwise operations.
 
-Each rule adds what a call does to a :class:`~dl_dicp.engines.codegen.loops.Loops`; it gets the
-names of tensors, and returns the names of results by parameter.
+A rule adds the steps of a call to a :class:`~dl_dicp.engines.codegen.loops.Loops`. It gets the
+symbols of the inputs and returns the symbols of the results by parameter.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Made = dict[str, "Symbol"]
 
 @dataclass(frozen=True)
 class Along:
-    """Rule that expresses an operator along rows in passes.
+    """Rule that expresses a row-wise operator in passes.
 
-    :ivar tensors: parameters that are tensors with whole rows; ``weights`` of all rows, or absent.
-    :ivar makes: parameters that it writes: whole rows, and ``row_makes``, one value for each.
-    :ivar serves: whether it works along the last dimension alone.
+    :ivar tensors: input parameters with whole rows; ``weights`` are one row for all, and optional.
+    :ivar makes: output parameters with whole rows; ``row_makes`` have one value per row.
+    :ivar serves: function that returns True if a call works along the last dimension only.
     """
 
     write: Callable[[Loops, Given, Arguments, int], Made]
@@ -38,7 +38,7 @@ class Along:
 
 
 def _last(parameter: str, tensor: str) -> Callable[[Arguments, Values], bool]:
-    """Return a rule for the dimension in the given parameter."""
+    """Return a function that checks that a parameter is the last dimension of a tensor."""
 
     def serves(arguments: Arguments, values: Values) -> bool:
         given, dims = arguments[parameter], len(values[arguments[tensor]]["shape"])
@@ -105,7 +105,7 @@ def _scaled(loops: Loops, given: Given, normal: Symbol) -> Symbol:
 
 def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
     x = given["input"]
-    # Corrected two-pass algorithm: deviations from the mean are small, and correct its rounding.
+    # Corrected two-pass algorithm: the sum of the deviations corrects the rounding of the mean.
     near = loops.row(f"static_cast<float>({{0}} / {length})", loops.total(x))
     apart = loops.element("{0} - {1}", x, near)
     shift, squares = loops.total(apart), loops.total(apart, squared=True)

@@ -13,9 +13,9 @@ from dl_dicp.engines.codegen.views import Access
 class Shape:
     """Row shape of a kernel.
 
-    :ivar rows: how many there are, by dimension.
-    :ivar stretched: by how much the rows of calls are longer than they were.
-    :ivar places: what the accesses of the calls have become.
+    :ivar rows: number of rows in each dimension.
+    :ivar stretched: factor by which the rows of calls became longer.
+    :ivar places: new accesses of the calls, by their old ones.
     """
 
     rows: tuple[int, ...]

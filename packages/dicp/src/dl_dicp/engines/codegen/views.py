@@ -22,10 +22,10 @@ class Access:
     """Tensor as read or written in a loop: element ``j`` of the row with indices ``i`` is at
     ``offset + sum(i * outer) + j * inner``.
 
-    :ivar storage: of the graph's entry.
-    :ivar outer: elements from one index to the next, for each dimension of the rows.
-    :ivar inner: elements from one of a row to the next; 0: the row has one value.
-    :ivar length: of the row; 1 where it has one value.
+    :ivar storage: index of the storage in the graph's entry.
+    :ivar outer: stride in elements of each dimension of the rows.
+    :ivar inner: stride in elements within a row; 0 if the row has one value.
+    :ivar length: number of elements of the row; 1 if it has one value.
     """
 
     storage: int
@@ -37,7 +37,7 @@ class Access:
 
     @property
     def is_scalar(self) -> bool:
-        """Return True if all elements of a row are the same."""
+        """Return True if the row has one value."""
         return self.inner == 0
 
 
@@ -45,9 +45,9 @@ class Access:
 class Space:
     """Iteration space of a call.
 
-    :ivar order: the dimensions of its result, the one that lies closest in memory last.
-    :ivar rows: sizes of all but the last in this order.
-    :ivar length: of a row.
+    :ivar order: the dimensions of the result; the one with the smallest stride is last.
+    :ivar rows: sizes of all dimensions but the last in this order.
+    :ivar length: number of elements of a row.
     """
 
     order: tuple[int, ...]
@@ -56,7 +56,7 @@ class Space:
 
     @property
     def elements(self) -> int:
-        """Number of elements of the result."""
+        """Return the number of elements of the result."""
         return prod(self.rows) * self.length
 
 
@@ -76,8 +76,8 @@ def space_of(value: Mapping[str, Any], *, ordered: bool) -> Space:
 
 
 def access_of(value: Mapping[str, Any], space: Space) -> Access | None:
-    """How a tensor lies along the rows of a space whose result it broadcasts to; None: it has more
-    dimensions, or steps through memory within a row."""
+    """Return the access to a tensor along the rows of a space to which it broadcasts. Return None
+    if it has more dimensions, or if its elements are not contiguous within a row."""
     missing = len(space.order) - len(value["shape"])
     if missing < 0:
         return None
@@ -95,9 +95,9 @@ def access_of(value: Mapping[str, Any], space: Space) -> Access | None:
 
 
 def with_row_values(value: Mapping[str, Any], rows: Sequence[int]) -> Mapping[str, Any] | None:
-    """A tensor with one value for each row, as one with a last dimension of 1; None: it has none.
+    """Return a tensor of per-row values with a last dimension of 1; None if its shape is different.
 
-    Results of sums along rows have that dimension or not.
+    Results of reductions along rows may have this dimension or not.
     """
     shape = list(value["shape"])
     if shape == [*rows, 1]:
@@ -110,15 +110,15 @@ def with_row_values(value: Mapping[str, Any], rows: Sequence[int]) -> Mapping[st
 def retyped(
     target: Mapping[str, Any], source: Mapping[str, Any], values: Sequence[Mapping[str, Any]]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """The tensors of a copy as other calls see them: dl-core copies memory without gaps as a row of
-    integers."""
+    """Return the tensors of a copy with the dtype and shape that other calls use: dl-core copies
+    contiguous memory as a row of integers."""
     if target["dtype"] in TYPES or not _is_row(target) or not _is_row(source):
         return target, source
     item = DTYPES[target["dtype"]].itemsize
     size = target["shape"][0] * item
     for one, other in ((target, source), (source, target)):
         for value in values:
-            # A float16 NaN that is converted to float and back may change its bits.
+            # Converting a float16 NaN to float and back may change its bits.
             if value["storage"] != one["storage"] or value["dtype"] not in ("float32", "bool"):
                 continue
             step = SIZES[value["dtype"]]

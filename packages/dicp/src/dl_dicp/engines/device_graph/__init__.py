@@ -1,9 +1,9 @@
-"""The engine ``capture``: contract graphs as device graphs (graph capture), which are replayed.
+"""The engine ``capture``: captures contract graphs as device graphs and replays them.
 
-The vendor's graph extension records what is enqueued on a stream, with its addresses. So a contract
-graph that is captured reads and writes memory at fixed addresses: inputs with the same address in
-each run are read there, others are copied into memory of the capture, and results are copied into
-new tensors.
+The vendor's graph extension records the work that is enqueued on a stream, including addresses. A
+captured contract graph therefore reads and writes memory at fixed addresses. Inputs that have the
+same address in each run are read in place; other inputs are copied into memory of the capture.
+Results are copied into new tensors.
 """
 
 from __future__ import annotations

@@ -25,16 +25,17 @@ def why_never(region: Region) -> str:
     if region.is_random:
         return "it draws random numbers, which would be the same in each replay"
     if len(region.calls) == 1:
-        return "it is one call, of which a replay saves nothing"
+        return "it has only one call, so a replay would save nothing"
     return ""
 
 
 class CapturedProgram:
-    """Runs a contract graph plainly until it is known which inputs stay where they are, and
-    captures it then.
+    """Contract graph that the executor runs until it is known which inputs keep their addresses;
+    then it is captured.
 
-    :param plain: runs it where it is not captured, and enqueues what a capture takes in.
-    :ivar declined: why it is never captured; empty: it may be.
+    :param plain: the executor's program, which runs uncaptured graphs and enqueues the work of a
+        capture.
+    :ivar declined: why the graph is never captured; empty if it may be.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class CapturedProgram:
     def begin(self, check: bool) -> None:
         """Prepare for real runs.
 
-        :param check: whether a first replay is compared with a plain run.
+        :param check: whether the first replay is compared with an executor run.
         """
         self._check = check
         if self.declined:  # expected, so that the user is not warned
@@ -78,7 +79,7 @@ class CapturedProgram:
             return [f"not captured, because {self.declined}"]
         graphs = sum(len(each.graphs) for each in list(self._replays.values()))
         if not graphs:
-            return ["not captured yet: it is not known which inputs stay where they are"]
+            return ["not captured yet: it is not known which inputs keep their addresses"]
         copied = {slot for each in list(self._replays.values()) for slot in each.slots}
         replays = sum(each.count for each in list(self._replays.values()))
         return [
@@ -135,18 +136,18 @@ _told: list[str] = []
 
 
 def warn_once(why: str) -> None:
-    """Count and explain a graph that is not captured, and warn once."""
+    """Count a graph that is not captured, and warn once."""
     if _told:
         return
     _told.append(why)
     warnings.warn(
         f"[dl] the engine capture does not capture a graph: {why}. The contract's executor runs "
-        "it; `dl dicp explain` tells of each graph. This is said once.",
+        "it; `dl dicp explain` reports each graph. This warning is given once.",
         RuntimeWarning,
         stacklevel=2,
     )
 
 
 def forget_warning() -> None:
-    """Reset the warning, so that it is given once more."""
+    """Allow the warning to be given again."""
     _told.clear()

@@ -11,7 +11,7 @@ from dl_dicp.program.agreement import replica
 from dl_dicp.recording.memory import bytes_of
 
 FARTHEST = 1 << 20
-"""Bytes before a small input that its copy includes."""
+"""Maximum number of bytes before a small input that its copy includes."""
 
 
 class Slot:
@@ -24,7 +24,7 @@ class Slot:
     def __init__(self, value: Tensor) -> None:
         before = value.storage_offset() * value.element_size()
         if before > max(bytes_of(value), FARTHEST):
-            raise ValueError(f"an input that moves lies {before} bytes from its storage's start")
+            raise ValueError(f"a transient input has an offset of {before} bytes in its storage")
         self.tensor = replica(value.detach())
         self._once = once_each(self.tensor)
         self._repeats = self._once.shape != self.tensor.shape
@@ -32,25 +32,25 @@ class Slot:
     def fill(self, value: Tensor) -> None:
         """Copy an input into the static memory.
 
-        :raises RuntimeError: it is another one than was captured.
+        :raises RuntimeError: its layout differs from that of the captured input.
         """
         if value.shape != self.tensor.shape or value.dtype != self.tensor.dtype:
             raise RuntimeError(
-                f"[dl] an input of a captured graph has another layout than {self.tensor.dtype} "
-                f"{tuple(self.tensor.shape)}: {value.dtype} {tuple(value.shape)}"
+                f"[dl] an input of a captured graph is {value.dtype} {tuple(value.shape)}, but was "
+                f"{self.tensor.dtype} {tuple(self.tensor.shape)} in the capture"
             )
         self._once.copy_(once_each(value) if self._repeats else value)
 
 
 def write(value: Tensor, wanted: Tensor) -> None:
-    """Copy the memory back into an input that the graph has mutated."""
+    """Copy the static memory back into an input that the graph has mutated."""
     with torch.inference_mode(value.is_inference()):
         value.copy_(wanted)
 
 
 def once_each(tensor: Tensor) -> Tensor:
-    """Return a tensor without rows that share memory, such as those of an expanded tensor, so that
-    it can be written."""
+    """Return a view in which each element has its own address, so that it can be written. Expanded
+    dimensions are reduced to one row."""
     shape = [
         1 if step == 0 else size for size, step in zip(tensor.shape, tensor.stride(), strict=True)
     ]
@@ -62,7 +62,7 @@ def once_each(tensor: Tensor) -> Tensor:
 class Outputs:
     """Results of a graph in static memory, which the next replay overwrites.
 
-    :param made: its tensors; those in one block of memory stay together.
+    :param made: result tensors; those that share a storage still share one after copying.
     """
 
     def __init__(self, made: Sequence[Tensor]) -> None:
@@ -88,7 +88,7 @@ class Outputs:
     def copied(self, memory: Sequence[Tensor]) -> list[Tensor]:
         """Return new tensors with copies of the results, in stream order.
 
-        :param memory: of :meth:`memory`, for this alone.
+        :param memory: result of :meth:`memory`, to be used for one call.
         """
         for to, source in zip(memory, self._sources, strict=True):
             to.copy_(source)

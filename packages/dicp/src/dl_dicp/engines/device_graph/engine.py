@@ -1,4 +1,4 @@
-"""The engine ``capture``: contract graphs as device graphs of the vendor, which are replayed."""
+"""The engine ``capture``: replays contract graphs as device graphs of the vendor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .replays import Ports
 class DeviceGraphEngine(Engine):
     """Engine that captures each contract graph once it is known which inputs keep their addresses.
 
-    :ivar captured: what captures and replays a graph, by the index of the graph.
+    :ivar captured: the captured program of each graph, by the index of the graph.
     """
 
     def __init__(self, name: str, *, varying: bool = False) -> None:

@@ -11,15 +11,15 @@ PATIENCE = 64
 """Number of runs after which an input of unknown stability counts as transient."""
 
 MOST_SEEN = 64
-"""Number of storages that are remembered for each input."""
+"""Maximum number of storages that are remembered for each input."""
 
 
 class InputStability:
     """Observations of the storages of inputs.
 
     An input is stable if its storage was seen in an earlier run, since it was not freed in between.
-    It may have several storages, where layers share a graph. An input is transient if one of its
-    earlier storages was freed. Nothing is known yet of other inputs.
+    If layers share a graph, a stable input has several storages. An input is transient if one of
+    its earlier storages was freed. The stability of all other inputs is still unknown.
 
     :ivar transient: the slots of transient inputs.
     """

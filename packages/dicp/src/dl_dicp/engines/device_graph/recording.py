@@ -37,9 +37,9 @@ def is_capturing(device: torch.device) -> bool:
 
 @contextlib.contextmanager
 def _aside(device: torch.device) -> Iterator[None]:
-    """Make a private stream the current one; only one thread at a time.
+    """Make a private stream the current one, for one thread at a time.
 
-    A stream of the caller may be used by another thread, too, whose work a capture would record.
+    Another thread may use the caller's stream, and a capture would record its work as well.
     """
     with _lock:
         if device.index not in _streams:
@@ -57,8 +57,8 @@ def record_graph(
 ) -> tuple[Any, Made]:
     """Capture the work that a call enqueues, without running it; return the graph and the result.
 
-    :param pool: of another graph, which shares its memory with this one; None: of none.
-    :raises RuntimeError: something of it cannot be captured.
+    :param pool: memory pool of another graph, to share; None for a pool of its own.
+    :raises RuntimeError: part of the work cannot be captured.
     """
     with _aside(device), _no_collection():
         graph = torch.accelerator.Graph(pool=pool)

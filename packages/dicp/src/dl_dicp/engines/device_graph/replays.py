@@ -1,7 +1,7 @@
 """The device graphs of a contract graph for one tuple of sizes on one stream.
 
-They share the memory of temporaries and of inputs that are copied: on one stream, one replay ends
-before the next one begins.
+They share the memory of temporaries and of copied inputs: replays on one stream run one after the
+other.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dl_dicp.program.agreement import agree, overlapping, replica
 from dl_dicp.statistics import statistics
 
 MOST_ADDRESSES = 32
-"""Maximum number of device graphs for inputs at different addresses, as of layers that share a
-graph.
+"""Maximum number of device graphs for inputs at different addresses, for example when layers share
+a graph.
 """
 
 Values = list[Any]
@@ -44,7 +44,7 @@ class Ports:
 class DeviceGraph:
     """Captured run. The graph is released first, because its memory must outlive it.
 
-    :ivar held: the inputs that it reads where they are.
+    :ivar held: the inputs that it reads in place.
     """
 
     graph: Any
@@ -55,13 +55,14 @@ class DeviceGraph:
 class Replays:
     """Device graphs of one contract graph for one tuple of sizes and one stream.
 
-    :param program: runs the contract graph, or has it taken in by a capture.
-    :param check: whether a first replay is compared with a plain run.
-    :ivar graphs: by the addresses of the inputs that they read where they are.
+    :param program: the executor's program, which runs the graph or enqueues it in a capture.
+    :param check: whether the first replay is compared with an executor run.
+    :ivar graphs: device graphs by the addresses of the inputs that they read in place.
     :ivar slots: memory of the inputs that are copied, by slot.
-    :ivar count: replays.
-    :ivar full: that there were inputs at more addresses than are captured; empty: no.
-    :ivar problem: why the contract graph has to run plainly from now on; empty: it need not.
+    :ivar count: number of replays.
+    :ivar full: reason why some runs are not captured, if the limit of addresses was reached; else
+        empty.
+    :ivar problem: why the executor has to run the contract graph from now on; empty if it need not.
     """
 
     def __init__(
@@ -87,10 +88,10 @@ class Replays:
         self._lock = threading.Lock()
 
     def run(self, values: Values) -> list[Tensor] | None:
-        """The new tensors of the graph; None: this run has to be a plain one. Nothing was written
-        then.
+        """Return the new tensors of the graph. Return None, without having written anything, if the
+        executor has to do this run.
 
-        :raises RuntimeError: a replay failed that writes to its inputs.
+        :raises RuntimeError: a replay that writes to its inputs failed.
         """
         with self._lock, torch.no_grad():
             if self.problem:
@@ -111,7 +112,7 @@ class Replays:
         return tuple([values[slot].data_ptr() for slot in self._staying])
 
     def _let_go(self) -> None:
-        """Drop graphs that read inputs in place that are copied from now on."""
+        """Drop graphs that read an input in place that is copied from now on."""
         transient = self._stability.transient
         if not transient.isdisjoint(self._staying):
             self.graphs.clear()
@@ -134,10 +135,10 @@ class Replays:
         return found
 
     def _captured(self, values: Values) -> tuple[DeviceGraph, list[Tensor] | None, Values]:
-        """A device graph, and where replays are checked the results of a plain run, which was done
-        on copies of what it writes, and its inputs.
+        """Capture the graph. Return the capture, the results of the executor (None if replays are
+        not checked), and the inputs of that run, with copies of those that it writes.
 
-        :raises Exception: it cannot be.
+        :raises Exception: the graph cannot be captured.
         """
         ports = self._ports
         if ports.written and overlapping([values[slot] for slot in ports.inputs], self._device):
@@ -161,12 +162,13 @@ class Replays:
         return DeviceGraph(graph, Outputs(made), held), wanted, tried
 
     def _differs(self, pairs: list[tuple[Any, Any]], values: Values, tried: Values) -> bool:
-        """Return True if a first replay differs from the plain run; restore what that one wrote."""
+        """Return True if the first replay differs from the executor run; restore the inputs that
+        the replay wrote."""
         pairs += [(values[slot], tried[slot]) for slot in self._ports.written]
         wrong = [place for place, (a, b) in enumerate(pairs) if not agree(a, b)]
         if not wrong:
             return False
-        self.problem = f"value {wrong[0]} of its replay differs from the plain run's"
+        self.problem = f"value {wrong[0]} of its replay differs from that of the executor"
         for slot in self._ports.written:
             write(values[slot], tried[slot])
         return True
@@ -182,8 +184,8 @@ class Replays:
             if not self._ports.written:
                 return None
             raise RuntimeError(
-                "[dl] the replay of a captured graph failed, and may have written half of what it "
-                f"writes: {error}. Later calls run it plainly."
+                "[dl] the replay of a captured graph failed and may have written a part of its "
+                f"inputs: {error}. Later calls run the graph in the executor."
             ) from error
         self.count += 1
         made = found.outputs.copied(results)

@@ -1,7 +1,8 @@
 """Attention operators for Inductor on the CPU.
 
-Torch traces attention on outside devices as an operator that the CPU lacks. dl-core computes it by
-the CPU's operator and adds what that does not return, so that here the same is done in the graph.
+On out-of-tree devices, torch traces attention as an operator that the CPU does not implement. In
+eager mode dl-core calls the CPU's operator and adds the missing results; this module does the same
+in the graph.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def attention(
 ) -> Any:
     """Call the CPU's operator. Seed and offset are unused, since no random numbers are drawn.
 
-    :returns: NotImplemented where the CPU has none.
+    :returns: NotImplemented if the CPU has no such operator.
     """
     if dropout_p or return_debug_mask or not _has_counterpart(query, value, attn_bias):
         return NotImplemented
@@ -66,7 +67,7 @@ def attention_backward(
 ) -> Any:
     """Call the CPU's backward operator.
 
-    :returns: NotImplemented where the CPU has none, or the mask gets a gradient.
+    :returns: NotImplemented if the CPU has no such operator, or if the mask gets a gradient.
     """
     trains_mask = attn_bias is not None and grad_input_mask[3]
     if trains_mask or dropout_p or not _has_counterpart(query, value, attn_bias):

@@ -1,7 +1,7 @@
 """Inductor's pipeline from a Dynamo graph to compiled graphs, with code generation for the CPU.
 
-Its passes before that, AOTAutograd and the partitioner see the tensors of the device, so that
-gradients, views and writes to arguments are the device's.
+The passes before code generation, AOTAutograd and the partitioner see the tensors of the device.
+Gradients, views and in-place writes are therefore those of the device.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def compile_by_inductor(
     module: GraphModule, examples: Sequence[Any], options: Options
 ) -> Callable[..., Any]:
-    """Return a function that runs a graph of Dynamo.
+    """Return a function that runs a Dynamo graph.
 
-    :raises DeclinedError: Inductor does not get it. Nothing has run.
+    :raises DeclinedError: Inductor cannot compile the graph. Nothing has run.
     """
     from torch._dynamo.exc import RestartAnalysis
     from torch._functorch import config
@@ -49,7 +49,7 @@ def compile_by_inductor(
             return _compile_part(graph, kind, inputs, device, options, shared, kwargs)
         try:
             return _compile_part(graph, "backward", inputs, device, options, shared, kwargs)
-        except Exception as error:  # noqa: BLE001 - the forward graph has run already
+        except Exception as error:  # noqa: BLE001 - the forward graph has already run
             made = InductorGraph(graph, "backward", options, shared)
             made.drop(_as_declined(error))
             return made
@@ -58,7 +58,7 @@ def compile_by_inductor(
     # This rule needs the device's code generator, which dl does not have; the CPU does not need it.
     table.pop(torch.ops.aten.masked_scatter.default, None)
     try:
-        # Torch's cache on disk is for Inductor's code objects, which these graphs are not.
+        # Torch's cache on disk holds only Inductor's own code objects.
         with config.patch(enable_autograd_cache=False):
             made: Any = compile_fx(module, examples, inner_compile=inner, decompositions=table)
             return made  # type: ignore[no-any-return]
@@ -69,7 +69,7 @@ def compile_by_inductor(
 
 
 def _as_declined(error: Exception) -> DeclinedError:
-    """Fall back to the default engine after any error; that engine reports errors of the graph
+    """Convert any error, so that the default engine runs the graph. It reports errors of the graph
     itself.
     """
     if isinstance(error, DeclinedError):
@@ -90,7 +90,7 @@ def _compile_part(
     from torch._inductor.decomposition import select_decomp_table
     from torch._inductor.fx_passes.post_grad import view_to_reshape
 
-    # Arguments of a backward graph have the strides that Inductor's forward graph has chosen.
+    # The arguments of a backward graph have strides that Inductor's forward graph has chosen.
     view_to_reshape(graph)
     graph.recompile()
     made = InductorGraph(graph, kind, options, shared)
@@ -100,7 +100,7 @@ def _compile_part(
     check_graph(graph)
     host = host_graph(graph, inputs, device)
     fake_tensor_prop(host.module, host.inputs)
-    # Torch's own table: results that depend on unnamed options are not cached on disk.
+    # Use torch's own table: results that depend on unnamed options are not cached on disk.
     options_of_host = {**kwargs, "get_decomp_fn": select_decomp_table}
     compiled = compile_fx_inner(host.module, host.inputs, **options_of_host)
     made.run_by(compiled, host, device)

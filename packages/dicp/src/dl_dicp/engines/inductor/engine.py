@@ -1,4 +1,4 @@
-"""The engine ``inductor``: torch's own compiler, which gets graphs of torch."""
+"""The engine ``inductor``: torch's own compiler, applied to whole Dynamo graphs."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class SharedState:
-    """State that the forward and the backward graph of one graph of Dynamo share.
+    """State that the forward and the backward graph of one Dynamo graph share.
 
-    :ivar dropped: why its forward graph runs in the default engine, whose tensors may lie otherwise
-        than the backward graph of Inductor expects; empty: it does not.
+    :ivar dropped: why the default engine runs the forward graph; empty if Inductor does. The
+        default engine's tensors may have other strides than Inductor's backward graph expects.
     """
 
     dropped: str = ""
@@ -41,15 +41,16 @@ FROM_THE_START = (
     _aten.as_strided_copy.default,
     _aten.as_strided_scatter.default,
 )
-"""Strides are relative to the storage, but Inductor assumes that an argument starts at offset 0."""
+"""Operators whose offset is relative to the storage. Inductor assumes that each argument starts at
+offset 0 of its storage."""
 
 
 class InductorGraph:
-    """Called with a list of arguments, as AOTAutograd calls what it compiles.
+    """Callable that AOTAutograd gets for a graph; it takes a list of arguments.
 
-    The first call is an eager one, too, which the compiled graph is compared with.
+    The first call also runs eagerly, and the results are compared.
 
-    :ivar instead: the default engine's graph, which reports know this one by.
+    :ivar instead: the default engine's graph, which represents this graph in reports.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class InductorGraph:
     ) -> None:
         from dl_dicp.compiled import CompiledGraph
 
-        self._boxed_call = True  # of the object: what Dynamo wraps around it copies it from there
+        self._boxed_call = True  # on the instance, because Dynamo's wrapper copies it from there
         default = dataclasses.replace(options, engine="tiled")
         self.instead: CompiledGraph = CompiledGraph(module, kind, default)
         self._module = module
@@ -68,7 +69,7 @@ class InductorGraph:
         self._call: Any = None
         self._device = torch.device("cpu")
         self._written: set[int] = set()
-        # If sizes vary, the graph is compared at two tuples of sizes, of which this is the first.
+        # If sizes vary, the graph is compared at two tuples of sizes. `_first` is the first one.
         self._varies = False
         self._first: tuple[Any, ...] | None = None
         self._trusted = False
@@ -90,11 +91,11 @@ class InductorGraph:
         """Use the default engine for this graph from now on."""
         self._call = None
         if self.instead.kind == "forward":
-            self._shared.dropped = f"its forward graph is not Inductor's: {reason}"
+            self._shared.dropped = f"Inductor does not run its forward graph: {reason}"
         self.instead.remarks[:] = [report_declined(reason)]
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
-        """The results as a list.
+        """Return the results as a list.
 
         :raises RuntimeError: an operator failed.
         """
@@ -115,7 +116,7 @@ class InductorGraph:
             results: list[Any] | None = call.run(arguments)
         except Exception as error:
             if self._written:
-                raise  # it is unknown which arguments it has written
+                raise  # it is unknown which arguments have been written
             return self._instead_of(arguments, error)
         if results is None:  # arguments that share memory are written to
             return list(self.instead(arguments))
@@ -131,7 +132,7 @@ class InductorGraph:
             wanted = list(self._module(*arguments))
         try:
             made = self._call.run(before)
-        except Exception as error:  # noqa: BLE001 - the eager results are available whatever it raises
+        except Exception as error:  # noqa: BLE001 - the eager results are valid in any case
             self.drop(DeclinedError(f"it failed: {first_line(error)}", is_fault=True))
             return wanted
         with torch.no_grad():
@@ -139,7 +140,7 @@ class InductorGraph:
                 self._module, arguments, [*made, *before], [*wanted, *arguments]
             )
         if wrong is not None:
-            why = f"value {wrong} of its graph differs from the eager run's"
+            why = f"value {wrong} of its graph differs from that of the eager run"
             self.drop(DeclinedError(why, is_fault=True))
             return wanted
         statistics.count(compiled=self._first is None)
@@ -152,8 +153,8 @@ class InductorGraph:
         return [b if _lies_in(a, copies) else a for a, b in zip(made, wanted, strict=True)]
 
     def _instead_of(self, arguments: list[Any], error: Exception) -> list[Any]:
-        """An eager run where a compiled one has failed: either it raises what was wrong with the
-        arguments, or the compiled graph was."""
+        """Run eagerly after a compiled run has failed. If the arguments were invalid, the eager run
+        raises the error; otherwise the compiled graph was wrong."""
         with torch.no_grad():
             results = list(self._module(*arguments))
         statistics.count_eager(f"the graph engine {NAME} failed: {first_line(error)}")
@@ -165,7 +166,7 @@ class InductorGraph:
 
 
 def _begin_later(arguments: Sequence[Any]) -> bool:
-    """Return True if a tensor has an offset in its storage."""
+    """Return True if any tensor has a nonzero storage offset."""
     return any(isinstance(a, torch.Tensor) and a.storage_offset() for a in arguments)
 
 

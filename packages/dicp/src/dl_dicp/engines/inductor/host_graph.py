@@ -1,4 +1,4 @@
-"""Conversion of a graph of the device to a graph of the CPU with the same operators."""
+"""Conversion of a device graph to a CPU graph with the same operators."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HOST = torch.device("cpu")
 
 @dataclass
 class HostGraph:
-    """Graph of the CPU that Inductor compiles.
+    """CPU graph that Inductor compiles.
 
-    :ivar inputs: examples of its arguments, as fake tensors of the CPU.
+    :ivar inputs: examples of its arguments, as fake CPU tensors.
     :ivar written: for each argument, whether the graph writes to it.
     :ivar on_device: for each result, whether it is a tensor of the device.
-    :ivar constants: tensors that the graph has.
-    :ivar varies: whether sizes of its arguments do.
+    :ivar constants: constant tensors of the graph.
+    :ivar varies: whether sizes of its arguments are symbolic.
     """
 
     module: GraphModule
@@ -42,7 +42,7 @@ def host_graph(module: GraphModule, examples: Sequence[Any], device: torch.devic
     """Return a copy of the graph for the CPU.
 
     :param examples: fake tensors of the device, and integers.
-    :raises DeclinedError: it cannot be one.
+    :raises DeclinedError: the graph cannot run on the CPU.
     """
     written = find_written_arguments(module)
     if written is None:
@@ -81,7 +81,7 @@ def _check_devices(module: GraphModule, device: torch.device) -> None:
             if not isinstance(value, torch.Tensor) or value.device.type == HOST.type:
                 continue
             if value.device != device:
-                raise DeclinedError(f"{node.name} is on {value.device}, its arguments on {device}")
+                raise DeclinedError(f"{node.name} is on {value.device}, the arguments on {device}")
             if value.layout != torch.strided or value.dtype not in TORCH_DTYPES:
                 raise DeclinedError(f"{node.name} is not a dense tensor of a supported dtype")
             if node.op == "placeholder" and (value.is_conj() or value.is_neg()):
@@ -96,7 +96,7 @@ def _on_host(module: GraphModule, constants: list[torch.Tensor]) -> GraphModule:
         if node.op == "get_attr":
             value = operator.attrgetter(node.target)(module)
             if isinstance(value, torch.Tensor):
-                # The graph keeps the device's tensor; neither is written.
+                # The original graph keeps the device's tensor. Neither of the two is written.
                 value = _constant(value)
                 constants.append(value)
             root[node.target] = value
@@ -112,8 +112,8 @@ def _constant(value: torch.Tensor) -> torch.Tensor:
 
 
 def _move(copy: Node, node: Node) -> None:
-    """Let a node make its tensors on the CPU. A copy between host and device stays one: its result
-    shares no memory with its argument."""
+    """Make a node create its tensors on the CPU. A copy between host and device remains a copy: its
+    result shares no memory with its argument."""
     if node.target is torch.ops.prims.device_put.default:
         copy.target = torch.ops.aten.clone.default
         copy.args, copy.kwargs = copy.args[:1], {}

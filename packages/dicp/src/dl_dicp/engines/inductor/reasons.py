@@ -20,8 +20,8 @@ NAME = "inductor"
 class DeclinedError(Exception):
     """Inductor cannot compile a graph; the message has the reason.
 
-    :ivar is_fault: whether it was meant to, so that the user is warned. Otherwise the graph is of
-        a kind that the documentation excludes.
+    :ivar is_fault: whether Inductor was expected to compile the graph, so that the user is warned.
+        False for graphs that the documentation excludes.
     """
 
     def __init__(self, text: str, *, is_fault: bool = False) -> None:
@@ -32,14 +32,15 @@ class DeclinedError(Exception):
 def device_among(arguments: Sequence[Any]) -> torch.device:
     """Return the one dl device of a graph's arguments.
 
-    :raises DeclinedError: there is none, there are several, or the CPU does not compute there.
+    :raises DeclinedError: there is no dl device, there are several, or the CPU cannot access its
+        memory.
     """
     found = {a.device for a in arguments if isinstance(a, torch.Tensor) and a.device.type == "dl"}
     if not found:
         raise DeclinedError("no argument is a tensor of dl")
     if len(found) > 1:
         names = " and ".join(sorted(map(str, found)))
-        raise DeclinedError(f"its arguments are on {names}, and it is compiled for one device")
+        raise DeclinedError(f"its arguments are on {names}, but a graph is compiled for one device")
     (device,) = found
     if why := why_out_of_reach(_C.device_info(device.index)):
         raise DeclinedError(f"{device} {why}", is_fault=True)
@@ -49,7 +50,7 @@ def device_among(arguments: Sequence[Any]) -> torch.device:
 def why_out_of_reach(info: dict[str, Any]) -> str:
     """Return why code for the CPU cannot use the memory of a device; empty if it can.
 
-    :param info: of ``dl_core._C.device_info``.
+    :param info: result of ``dl_core._C.device_info``.
     """
     vendor = info["vendor"]
     if not info["host_accessible"]:
@@ -59,8 +60,8 @@ def why_out_of_reach(info: dict[str, Any]) -> str:
         )
     if not info["synchronous"]:
         return (
-            f"(vendor {vendor}) computes while the host goes on: code for the CPU would read its "
-            "memory too early"
+            f"(vendor {vendor}) computes asynchronously: code for the CPU would read its memory "
+            "too early"
         )
     return ""
 
@@ -68,7 +69,7 @@ def why_out_of_reach(info: dict[str, Any]) -> str:
 def check_compiler() -> None:
     """Check that a C++ compiler is available, which each graph needs.
 
-    :raises DeclinedError: there is none.
+    :raises DeclinedError: no compiler was found.
     """
     from torch._inductor.cpp_builder import get_cpp_compiler
 
@@ -76,8 +77,8 @@ def check_compiler() -> None:
         get_cpp_compiler()
     except Exception as error:
         raise DeclinedError(
-            f"Inductor finds no C++ compiler ({first_line(error)}); install g++, or name one by "
-            "the variable CXX",
+            f"Inductor finds no C++ compiler ({first_line(error)}); install g++, or set the "
+            "variable CXX to a compiler",
             is_fault=True,
         ) from error
 
@@ -85,25 +86,25 @@ def check_compiler() -> None:
 def check_graph(module: GraphModule) -> None:
     """Check that all operators of a graph behave on the CPU as on the device.
 
-    :raises DeclinedError: it has.
+    :raises DeclinedError: an operator behaves differently, or cannot be checked.
     """
     for node in module.graph.nodes:
         target = node.target
         if node.op in ("placeholder", "get_attr", "output"):
             continue
         if node.op != "call_function" or isinstance(target, torch._ops.HigherOrderOperator):
-            raise DeclinedError(f"it has a graph of its own in {name_of(target)}")
+            raise DeclinedError(f"{name_of(target)} has a subgraph")
         if not isinstance(target, torch._ops.OpOverload):
             continue
         if torch.Tag.nondeterministic_seeded in target.tags and not _has_no_dropout(node):
             raise DeclinedError(
-                f"it draws random numbers ({name_of(target)}), which Inductor's generator would "
-                "draw otherwise than that of the device"
+                f"it draws random numbers ({name_of(target)}): Inductor's generator would draw "
+                "others than the device's generator"
             )
         if "fused_attention_overrideable" in str(target):
             raise DeclinedError(
-                "an attention has no counterpart on the CPU: its values are of another width than "
-                "its keys, or its mask has one or three dimensions or gets a gradient"
+                "an attention call has no counterpart on the CPU: the head dimensions of values "
+                "and keys differ, or its mask has one or three dimensions or gets a gradient"
             )
 
 
@@ -115,7 +116,7 @@ def _has_no_dropout(node: Node) -> bool:
 
 
 def report_declined(reason: DeclinedError) -> str:
-    """Count a graph that Inductor does not get, warn of a fault, and return a line for reports."""
+    """Count a graph that Inductor does not compile, warn of a fault, and return a report line."""
     why = str(reason)
     statistics.count_dropped(NAME, why)
     if reason.is_fault:
