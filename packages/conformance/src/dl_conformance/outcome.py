@@ -17,6 +17,7 @@ class Outcome:
         ran, but a library that writes nothing would have passed too.
     :ivar worst: error of the worst element in units of its bound; NaN without one.
     :ivar conversions: counts of the adaptor's conversions.
+    :ivar remedy: what to do about the failure, with which the detail ends; empty if unknown.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Outcome:
     worst: float = math.nan
     seconds: float = 0.0
     conversions: Mapping[str, int] = field(default_factory=dict)
+    remedy: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -140,13 +140,15 @@ def _of_outcomes(outcomes: Iterable[Outcome], target: Target) -> Iterator[Findin
             found.setdefault(" ".join(cause.split()), []).append(outcome)
     for cause, failed in found.items():
         name, subject = failed[0].name, _subject(failed[0])
-        remedy = REMEDIES.get(subject, f"see {SLOTS}")
+        remedy = f"; {REMEDIES.get(subject, f'see {SLOTS}')}"
         if _is_lost(failed[0]):
             command = f"python -m dl_conformance --library {target.library} --case '{name}'"
-            remedy = f"`{command}` repeats it"
+            remedy = f"; `{command}` repeats it"
+        elif failed[0].remedy:
+            remedy = ""
         rule = name.partition("[")[2].removesuffix("]")
         more = f" and {len(failed) - 1} more checks" if len(failed) > 1 else ""
-        yield Finding(subject, f'"{rule}"{more} failed: {cause}; {remedy}')
+        yield Finding(subject, f'"{rule}"{more} failed: {cause}{remedy}')
 
 
 def _is_lost(outcome: Outcome) -> bool:

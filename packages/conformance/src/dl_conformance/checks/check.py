@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache, wraps
 from typing import Any, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
@@ -25,6 +26,17 @@ Found = TypeVar("Found")
 
 class WrongError(Exception):
     """A library violates the contract."""
+
+
+class SlotError(WrongError):
+    """A slot or an operator is wrong; the message ends with the remedy.
+
+    :ivar remedy: what to do about it.
+    """
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(f"{message}; {remedy}")
+        self.remedy = remedy
 
 
 class SkipError(Exception):
@@ -109,9 +121,9 @@ def require(condition: object, message: str) -> None:
 def accuse(slot: str, observation: str, remedy: str) -> NoReturn:
     """Report a wrong slot of the vendor table.
 
-    :raises WrongError: always, with a sentence that begins with the slot.
+    :raises SlotError: always, with a sentence that begins with the slot.
     """
-    raise WrongError(f"{slot}: {observation}; {remedy}")
+    raise SlotError(f"{slot}: {observation}", remedy)
 
 
 def operator(vendor: Vendor, name: str) -> Callable[..., Any]:
@@ -172,7 +184,8 @@ def run_check(vendor: Vendor, name: str) -> Outcome:
     except SkipError as reason:
         return outcome("skipped", str(reason))
     except WrongError as error:
-        return outcome("failed", "wrong behaviour", str(error))
+        remedy = error.remedy if isinstance(error, SlotError) else ""
+        return replace(outcome("failed", "wrong behaviour", str(error)), remedy=remedy)
     except OperatorError as error:
         if error.code in DECLINED:
             return outcome("skipped", "an operator that this check uses is declined", str(error))

@@ -1,0 +1,49 @@
+"""`dl vendor check`: each finding has one remedy, that of the check if the check knows one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import dl_conformance.checks.streams
+from dl_conformance.checks.check import SlotError, WrongError, run_check
+from dl_conformance.outcome import Outcome
+from dl_conformance.results import as_data
+from dl_conformance.target import of_vendor
+from dl_conformance.vendor_check import REMEDIES, _of_outcomes
+
+CHECK = "runtime[an event that was never recorded is completed]"
+FAILED = Outcome(CHECK, "runtime", "", "failed", "wrong behaviour", "event_query: it is wrong")
+
+
+def test_check_without_a_remedy_gets_that_of_its_module() -> None:
+    (finding,) = _of_outcomes([FAILED], of_vendor("cpu")[0])
+    assert finding.subject == "streams"
+    assert finding.text.endswith(f"failed: event_query: it is wrong; {REMEDIES['streams']}")
+
+
+def test_remedy_of_a_check_is_the_only_one() -> None:
+    outcome = replace(FAILED, detail="event_query: it is wrong; mend it", remedy="mend it")
+    (finding,) = _of_outcomes([outcome], of_vendor("cpu")[0])
+    assert finding.text.endswith("failed: event_query: it is wrong; mend it")
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (SlotError("event_query: it is wrong", "mend it"), "mend it"),
+        (WrongError("it is wrong"), ""),
+    ],
+)
+def test_outcome_has_the_remedy_of_its_check(
+    error: WrongError, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(dl_conformance.checks.streams, "require", fail)
+    with of_vendor("cpu")[0].load() as vendor:
+        outcome = run_check(vendor, CHECK)
+    assert (outcome.detail, outcome.remedy) == (str(error), remedy)
+    assert as_data(outcome).get("remedy", "") == remedy
