@@ -61,6 +61,7 @@ from tools.sessions.sources import (
 from tools.sessions.suites import (
     ALSO_WITHOUT_TORCH,
     EXTRAS_OF_AUTOTUNE,
+    INSTALLED,
     TORCH_FREE,
     WHOLE_PACKAGES,
     Suite,
@@ -206,11 +207,12 @@ def tests(session: nox.Session) -> None:
     # A driver from packages is for share-VENDOR, which takes its place here.
     present = [x for x in vendors() if driver_packages(x) is None and has_device(python, x)]
     session.log(f"vendors with a device here: {', '.join(present) or 'none'}")
+    on_async = {"DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}
     suites: list[Suite] = [
         # The ecosystem as a whole, on vendors with a device here, which also run the samples, and
         # on one whose memory the host cannot touch. They take longest.
-        *(("tests", {**env, "DL_VENDORS": name}) for name in present),
-        ("tests", {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}),
+        *((x, {**env, "DL_VENDORS": name}) for name in present for x in ("tests", INSTALLED)),
+        *((x, {**env, **on_async}) for x in ("tests", INSTALLED)),
         *((folder, alone) for folder in rest),
         *((x, {**alone, **passed_tests("--not-passed-in", x)}) for x in ALSO_WITHOUT_TORCH),
     ]
@@ -514,9 +516,10 @@ def add_device_tests(vendor: str) -> None:
         python = python_of(session, "environment")
         driver = driver_of(session, vendor)
         demand_device(session, python, vendor, driver)
-        own = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, "OMP_NUM_THREADS": "1"}
-        env = {**own, **driver}
-        session.run(python, "-m", "device.run", *session.posargs, env=env, external=True)
+        env = {"DL_VENDORS": vendor, "OMP_NUM_THREADS": "1", **driver}
+        lists = ("--known-failures", f"packages/vendor-{vendor}/tests")
+        command = (python, "-m", "dl_torch_tests.device.run", *lists)
+        session.run(*command, *session.posargs, env=env, external=True)
 
     name = f"device-tests-{vendor}"
     device_tests.__doc__ = f"Run every device-generic test on vendor {vendor}; `-- -k` for some."
@@ -533,9 +536,9 @@ def add_models(vendor: str) -> None:
         python = python_of(session, "environment")
         driver = driver_of(session, vendor)
         demand_device(session, python, vendor, driver)
-        waiting = {"OMP_WAIT_POLICY": "passive", **driver}
-        env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, **waiting}
-        session.run(python, "-m", "models.families.run", *session.posargs, env=env, external=True)
+        env = {"DL_VENDORS": vendor, "OMP_WAIT_POLICY": "passive", **driver}
+        command = (python, "-m", "dl_torch_tests.models.families.run")
+        session.run(*command, *session.posargs, env=env, external=True)
 
     name = f"models-{vendor}"
     models.__doc__ = f"Train each model family on vendor {vendor}, as exactly as on the CPU."

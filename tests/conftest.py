@@ -1,80 +1,26 @@
 """Selection of tests, for all tests of several wheels. Does not import torch; see core/, opinfo/.
 
-``DL_TEST_SAMPLE`` is the fraction of the sampled tests that runs, from 0 to 1; 1 also runs tests
-marked ``full``. ``DL_TEST_SEED`` selects the sample; its default is fixed, so that the same tree
-always gives the same result. 0 is for further vendors, and omits tests that do not depend on one.
+``dl_torch_tests.sampling`` documents the variables. A share of 0 is for further vendors, and omits
+tests that do not depend on one.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-
 import pytest
 
-DEFAULT_SHARE = 0.02
+from dl_torch_tests.sampling import register, share_of
+
 WITHOUT_DEVICE = ("architecture", "tools")
 """Folders whose tests use no device."""
 
-MARKERS = (
-    "sampled(least): one of many similar tests; a share of them (DL_TEST_SAMPLE), or at least "
-    "that many, runs",
-    "full: runs only with DL_TEST_SAMPLE=1",
-    "vendor(name): runs if that vendor serves dl:0",
-    "devices(count): runs if that many dl devices exist",
-)
-
-
-class Sample:
-    """The tests this run has picked."""
-
-    def __init__(self) -> None:
-        self.share = float(os.environ.get("DL_TEST_SAMPLE") or DEFAULT_SHARE)
-        if not 0 <= self.share <= 1:
-            raise pytest.UsageError(f"DL_TEST_SAMPLE={self.share} is not between 0 and 1")
-        self.seed = os.environ.get("DL_TEST_SEED") or "1"
-
-    def takes(self, item: pytest.Item) -> bool:
-        if item.get_closest_marker("full") and self.share < 1:
-            return False
-        if self.share == 0 and item.path.parent.name in WITHOUT_DEVICE:
-            return False
-        sampled = item.get_closest_marker("sampled")
-        if sampled is None:
-            return True
-        share = max(self.share, *sampled.args, 0.0)
-        digest = hashlib.sha256(f"{self.seed} {item.nodeid}".encode()).digest()
-        return int.from_bytes(digest[:8], "big") < share * 2**64
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    for marker in MARKERS:
-        config.addinivalue_line("markers", marker)
-
-
-def pytest_report_header() -> str:
-    sample = Sample()
-    return f"sample: share {sample.share:g}, DL_TEST_SEED={sample.seed}"
+    register(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests instead of skipping them, since they are not part of this run."""
-    sample = Sample()
-    kept = [item for item in items if sample.takes(item) and _fits_devices(item)]
-    if len(kept) < len(items):
-        keep = set(kept)
-        config.hook.pytest_deselected(items=[item for item in items if item not in keep])
-        items[:] = kept
-
-
-def _fits_devices(item: pytest.Item) -> bool:
-    vendor, devices = item.get_closest_marker("vendor"), item.get_closest_marker("devices")
-    if vendor is None and devices is None:
-        return True
-    import torch
-
-    if not hasattr(torch, "dl"):
-        return True  # to fail there, with the reason
-    if vendor is not None and torch.dl.get_device_properties(0).vendor not in vendor.args:
-        return False
-    return devices is None or torch.dl.device_count() >= devices.args[0]
+    if share_of(config) > 0:
+        return
+    left_out = {item for item in items if item.path.parent.name in WITHOUT_DEVICE}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]

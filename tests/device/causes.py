@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from opinfo.known_failures import Key
+from dl_torch_tests.opinfo.known_failures import Key
 
 UNEXPLAINED = "unexplained: "
 

@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from opinfo.known_failures import Key
-
-from .kinds import FOREACH, KINDS, MODULES, OPERATORS, OPTIMIZERS
-from .run import Result
+from dl_torch_tests.device.kinds import FOREACH, KINDS, MODULES, OPERATORS, OPTIMIZERS
+from dl_torch_tests.device.run import Result
+from dl_torch_tests.opinfo.known_failures import Key
 
 PAGE = Path(__file__).parents[2] / "packages" / "core" / "docs" / "device-tests.md"
 FAMILIES = {

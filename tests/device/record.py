@@ -2,8 +2,9 @@
 
 Runs all on dl:0, which DL_VENDORS selects, and writes
 
-- ``known_failures.txt`` here and ``tests/device_known_failures.txt`` of the vendor's package: each
-failure with its cause, grouped by cause. Existing causes are kept; causes.py provides the others;
+- ``known_failures.txt`` of dl-torch-tests and ``tests/device_known_failures.txt`` of the vendor's
+package: each failure with its cause, grouped by cause. Existing causes are kept; causes.py provides
+the others;
 - ``packages/core/docs/device-tests.md``: the pass rates by kind, and the causes.
 
 Review the differences before committing them: a new test in a list has begun to fail.
@@ -16,15 +17,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from opinfo.known_failures import ANY, Key, cause_of, parse
-from opinfo.vendor_lists import list_of
+from opinfo.vendor_lists import LISTS, ROOT
+
+from dl_torch_tests.device.kinds import KINDS
+from dl_torch_tests.device.known_failures import CRASHES, NAME
+from dl_torch_tests.device.run import Result, arguments, run_all, selected, vendor_here
+from dl_torch_tests.opinfo.known_failures import ANY, Key, cause_of, parse
 
 from .causes import CAUSES, UNEXPLAINED, explain
-from .kinds import KINDS
-from .known_failures import CRASHES, NAME, SHARED
 from .page import PAGE, Failures, with_section
-from .run import Result, arguments, run_all, selected, vendor_here
 
+SHARED = ROOT / "packages/torch-tests/src/dl_torch_tests/device/known_failures.txt"
+"""The list of all vendors; the tests read the installed copy."""
 FIRST = "# test | kind | dtype | cause"
 HEADS = {
     True: "# Failures because of dl or of torch; vendors have lists of their own.",
@@ -81,7 +85,7 @@ def record(vendor: str, results: list[Result]) -> Failures:
 
     :raises RuntimeError: no package has this vendor.
     """
-    own = list_of(vendor, NAME)
+    own = LISTS.find(vendor, NAME)
     if own is None:
         raise RuntimeError(f"no package here has vendor {vendor}, which would have the list")
     shared = read(SHARED)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from opinfo.known_failures import parse
+
+from dl_torch_tests.device.kinds import KINDS
+from dl_torch_tests.device.known_failures import CRASHES, SHARED, known_on
+from dl_torch_tests.device.run import Result, results_in, unexpected
+from dl_torch_tests.opinfo.known_failures import parse
+from dl_torch_tests.vendor_lists import VendorLists
 
 from .causes import UNEXPLAINED
-from .kinds import KINDS
-from .known_failures import CRASHES, SHARED, known_on
 from .page import with_section
 from .record import failures_in, lines_of, read, write
-from .run import TESTS, Result, results_in, unexpected
 
 EXP, SIN = ("exp", "forward", "float32"), ("sin", "forward", "float32")
 
@@ -61,18 +62,13 @@ def test_a_crash_costs_one_test(tmp_path: Path) -> None:
     """With the runner itself, in child processes."""
     (tmp_path / "test_crashing.py").write_text(CRASHING)
     script = (
-        "import sys\nfrom pathlib import Path\nfrom device.run import run_part\n"
+        "import sys\nfrom pathlib import Path\nfrom dl_torch_tests.device.run import run_part\n"
         "for r in run_part('0/1', Path(sys.argv[1]), [sys.argv[1]]):\n"
         "    print(r.key[0], 'crashed' if r.crashed else r.problem)\n"
     )
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
-    }
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)],
-        cwd=TESTS,
-        env=env,
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
@@ -131,6 +127,8 @@ def test_the_page_keeps_other_vendors() -> None:
     assert again.count("## Vendor") == 2 and "rounds twice" not in again
 
 
-def test_the_list_explains_every_failure(vendor: str) -> None:
-    listed = known_on(vendor) | parse(SHARED.read_text(encoding="utf-8"), SHARED.name, tuple(KINDS))
+def test_the_list_explains_every_failure(vendor: str, lists: VendorLists) -> None:
+    listed = known_on(vendor, lists) | parse(
+        SHARED.read_text(encoding="utf-8"), SHARED.name, tuple(KINDS)
+    )
     assert [key for key, cause in listed.items() if cause.startswith(UNEXPLAINED)] == []

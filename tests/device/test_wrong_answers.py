@@ -13,10 +13,10 @@ from torch.testing._internal.common_modules import module_db
 from torch.testing._internal.common_optimizers import optim_db
 from torch.utils._pytree import tree_leaves
 
-from . import foreach, modules, operators, optimizers, transport
-from .case import Check
-from .kinds import FOREACH, KINDS, MODULES, OPERATORS, OPTIMIZERS
-from .optimizers import Setting
+from dl_torch_tests.device import foreach, modules, operators, optimizers, transport
+from dl_torch_tests.device.case import Check
+from dl_torch_tests.device.kinds import FOREACH, KINDS, MODULES, OPERATORS, OPTIMIZERS
+from dl_torch_tests.device.optimizers import Setting
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

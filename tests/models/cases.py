@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from .one_step import Results, Step
-from .rule import Rule
-from .small_steps import SMALL_STEPS
+from dl_torch_tests.models.one_step import Results, Step
+from dl_torch_tests.models.rule import Rule
+from dl_torch_tests.models.small_steps import SMALL_STEPS
+
 from .steps import STEPS
 
 

@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .one_step import Step
+from dl_torch_tests.models.one_step import Step
 
 
 class _Margins(TorchDispatchMode):

@@ -18,8 +18,9 @@ from cffi import FFI
 from torch import nn
 from torch.nn import functional
 
-from .one_step import Step
-from .small_steps import SMALL_STEPS
+from dl_torch_tests.models.one_step import Step
+from dl_torch_tests.models.small_steps import SMALL_STEPS
+
 from .steps import STEPS
 
 TRAINED: dict[str, Callable[[], Step]] = {

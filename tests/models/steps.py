@@ -7,9 +7,8 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn import functional
 
-from .one_step import Batch, Step, adamw, sgd
+from dl_torch_tests.models.one_step import Batch, Step, adamw, classify, sgd
 
 # The examples are programs that import each other by name.
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
@@ -18,11 +17,6 @@ import train_cnn
 import train_decoder
 import train_encoder
 from common import standard_library_text, windows
-
-
-def classify(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    logits = model(batch["inputs"])
-    return functional.cross_entropy(logits, batch["labels"]), logits
 
 
 def predict_tokens(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dl_torch_tests.models.one_step import cpu_settings
+from dl_torch_tests.models.rule import Rule, check
+
 from .cases import reference_of, rule_of, step_of, variants_of
 from .decisions import margin
-from .one_step import cpu_settings
-from .rule import Rule, check
 from .steps import BFLOAT16_STEPS, FULL_STEPS, STEPS
 
 # The gradient of a key's bias is zero in exact arithmetic: softmax is invariant to adding a

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from diopi_proto.tolerance import OpClass, compare
-
-from .rule import STEP_OPERATIONS
+from dl_torch_tests.models.rule import STEP_OPERATIONS
 
 STEPS = 4
 SHAPES = [(33, 7), (64,), (3, 2, 3, 3), ()]

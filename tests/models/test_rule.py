@@ -12,9 +12,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from dl_torch_tests.models.one_step import Batch, Results
+from dl_torch_tests.models.rule import Rule
+
 from .cases import reference_of, rule_of, step_of, variants_of
-from .one_step import Batch, Results
-from .rule import Rule
 from .steps import STEPS
 
 

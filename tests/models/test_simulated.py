@@ -19,8 +19,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .one_step import CPU, Step
-from .rule import Rule, check
+from dl_torch_tests.models.one_step import CPU, Step
+from dl_torch_tests.models.rule import Rule, check
+
 from .simulated import TRAINED, train
 
 # The vendor of this process is not used, so that one run is enough.

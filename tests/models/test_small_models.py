@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dl_torch_tests.models.rule import Rule, check
+from dl_torch_tests.models.small_steps import SMALL_STEPS
+
 from .cases import reference_of, rule_of, step_of, variants_of
 from .decisions import margin
-from .rule import Rule, check
-from .small_steps import SMALL_STEPS
 
 
 @pytest.mark.parametrize("name", SMALL_STEPS)

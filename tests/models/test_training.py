@@ -15,11 +15,11 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
 from diopi_proto.tolerance import OpClass, compare
+from dl_torch_tests.models.one_step import Batch
+from dl_torch_tests.models.rule import check
+from dl_torch_tests.models.small_steps import CLASSES, FEATURES, multilayer_perceptron
 
 from .cases import rule_of, step_of
-from .one_step import Batch
-from .rule import check
-from .small_steps import CLASSES, FEATURES, multilayer_perceptron
 
 
 def data(rows: int = 32) -> tuple[torch.Tensor, torch.Tensor]:

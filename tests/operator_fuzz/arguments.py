@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import torch
-from opinfo.sweep import tensors_of
 from torch.utils._pytree import tree_leaves
 
 from diopi_proto.tolerance.torch_operators.comparison import to_host
+from dl_torch_tests.opinfo.sweep import tensors_of
 
 from .elements import inputs
 from .judge import Difference

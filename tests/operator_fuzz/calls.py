@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from opinfo.gradients import COTANGENTS, cotangent
-from opinfo.relocate import Relocation
-from opinfo.sweep import Arguments, Call, describe, run, tensors_of
-from opinfo.written_forms import TARGETS
 from torch.utils._pytree import tree_flatten, tree_map
+
+from dl_torch_tests.opinfo.gradients import COTANGENTS, cotangent
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Arguments, Call, describe, run, tensors_of
+from dl_torch_tests.opinfo.written_forms import TARGETS
 
 from .mutations import DTYPES, change_tensors, mutate
 from .targets import Target

@@ -7,12 +7,12 @@ import resource
 import warnings
 
 import torch
-from opinfo.relocate import Relocation
-from opinfo.sweep import Arguments, run
 from torch.testing._internal import common_utils
 from torch.testing._internal.opinfo import core
 
 from diopi_proto.worker.limits import lower_limit
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Arguments, run
 
 from .calls import draw_call
 from .causes import cause_of

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from opinfo.sweep import tensors_of
 
 from diopi_proto.tolerance.torch_operators.comparison import same_elements, to_host
+from dl_torch_tests.opinfo.sweep import tensors_of
 
 from .judge import Difference
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from opinfo.relocate import Relocation
-from opinfo.sweep import Outcome, aliases, move, run, tensors_of, values_problem
 from torch.utils._pytree import tree_flatten
 
 from diopi_proto.tolerance import OpClass
 from diopi_proto.tolerance.torch_operators.comparison import same_values, to_host
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Outcome, aliases, move, run, tensors_of, values_problem
 
 from .calls import FuzzCall
 from .overflow import without_overflow

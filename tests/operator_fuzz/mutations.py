@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from opinfo.sweep import Arguments
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from dl_torch_tests.opinfo.sweep import Arguments
 
 from .layouts import change_layout
 from .values import change_values, scalar_like

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 
 import torch
-from opinfo.relocate import Relocation
-from opinfo.sweep import run, tensors_of
 
 from diopi_proto.tolerance.torch_operators.comparison import same_elements, same_values, to_host
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import run, tensors_of
 
 from .arguments import is_deficient, overlaps, takes_integers
 from .calls import WHOLE, call_plainly

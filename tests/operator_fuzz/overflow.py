@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from opinfo.relocate import Relocation
-from opinfo.sweep import Outcome, run
 from torch.utils._pytree import tree_map
 
 from diopi_proto.tolerance.torch_operators.comparison import same_elements, to_host
 from dl_optools.relocation import WIDER
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Outcome, run
 
 from .calls import FuzzCall
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from opinfo.sweep import tensors_of
+
+from dl_torch_tests.opinfo.sweep import tensors_of
 
 from .targets import Target, targets
 

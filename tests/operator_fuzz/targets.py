@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from opinfo.operators import Judgement, full_name
-from opinfo.sweep import Arguments, tensors_of
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
+
+from dl_torch_tests.opinfo.operators import Judgement, full_name
+from dl_torch_tests.opinfo.sweep import Arguments, tensors_of
 
 SAMPLES = 60
 """Maximum number of samples of an operator; later ones of a database entry are rarely different."""

@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
+from dl_torch_tests.opinfo.operators import Judgement
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Arguments, Call, tensors_of
+
 from .foreach_arguments import foreach_arguments
-from .operators import Judgement
 from .recording import Bound, Recorded, bind, recordings
-from .relocate import Relocation
-from .sweep import Arguments, Call, tensors_of
 from .written_calls import FORMULAS, WRITTEN
 
 ALIASES = {

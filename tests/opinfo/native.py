@@ -12,12 +12,10 @@ from typing import Any
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from .callers import read
-from .direct_cases import CASES as DIRECT
-from .gradients import gradient_cases
-from .operators import Judgement, full_name
-from .relocate import Relocation
-from .sweep import (
+from dl_torch_tests.opinfo.gradients import gradient_cases
+from dl_torch_tests.opinfo.operators import Judgement, full_name
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import (
     Arguments,
     Call,
     compare_outcomes,
@@ -27,6 +25,9 @@ from .sweep import (
     samples_of,
     tensors_of,
 )
+
+from .callers import read
+from .direct_cases import CASES as DIRECT
 
 REFUSED = re.compile(r"\[dl\] aten::(\S+) does not run natively")
 PLAIN_DTYPES = (torch.float32, torch.int64, torch.bool)

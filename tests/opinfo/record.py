@@ -22,13 +22,14 @@ from typing import Any
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
+from dl_torch_tests.opinfo.gradients import gradient_cases
+from dl_torch_tests.opinfo.operators import Judgement, full_name
+from dl_torch_tests.opinfo.sweep import check_forward, move, run, samples_of
+from dl_torch_tests.opinfo.without_fallback import NAME, listed
+
 from .callers import BACKWARD, FORWARD, Callers, read, write
-from .gradients import gradient_cases
 from .native import CASES, NATIVE_CALLS
-from .operators import Judgement, full_name
-from .sweep import check_forward, move, run, samples_of
-from .vendor_lists import list_of
-from .without_fallback import NAME, listed
+from .vendor_lists import LISTS
 
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 MOST_CALLERS = 6
@@ -57,10 +58,10 @@ def record(device: str = "dl:0") -> None:
     callers = choose(claimed - CASES.keys(), forward, backward)
     kept = {k: v for k, v in read(NATIVE_CALLS).items() if k not in claimed and k not in CASES}
     write(NATIVE_CALLS, kept | callers)
-    path = list_of(vendor, NAME)
-    if path is not None and listed(vendor):
+    path = LISTS.find(vendor, NAME)
+    if path is not None and listed(vendor, LISTS):
         # Entries that only the databases of other torch releases have are kept.
-        free += listed(vendor) - {full_name(op) for op in op_db}
+        free += listed(vendor, LISTS) - {full_name(op) for op in op_db}
         first = "# OpInfo operators whose float32 samples all run without a fallback on vendor"
         path.write_text("\n".join([f"{first} {vendor}.", *sorted(free)]) + "\n", encoding="utf-8")
 

@@ -18,6 +18,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 from diopi_proto.tolerance import OpClass
+from dl_torch_tests.opinfo.gradients import cotangent
+from dl_torch_tests.opinfo.operators import Judgement
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import describe, tensors_of
 
 from . import (
     test_composed_indexing,
@@ -25,11 +29,7 @@ from . import (
     test_composed_products,
     test_composed_reductions,
 )
-from .gradients import cotangent
 from .native import CASES
-from .operators import Judgement
-from .relocate import Relocation
-from .sweep import describe, tensors_of
 
 SAMPLES = 40
 """Maximum number of samples of each operator."""

@@ -10,12 +10,11 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from diopi_proto.tolerance import OpClass
-
-from .gradients import check_backward
-from .judge import value_problem
-from .operators import full_name
-from .sweep import Report, check_forward
-from .written_forms import check_in_place, check_out
+from dl_torch_tests.opinfo.gradients import check_backward
+from dl_torch_tests.opinfo.judge import value_problem
+from dl_torch_tests.opinfo.operators import full_name
+from dl_torch_tests.opinfo.sweep import Report, check_forward
+from dl_torch_tests.opinfo.written_forms import check_in_place, check_out
 
 # Many operators of torch emit deprecation warnings.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]

@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
+from dl_torch_tests.opinfo.operators import Judgement, full_name
+from dl_torch_tests.opinfo.sweep import describe
+
 from .native import NativeReport, _calls, _one
-from .operators import Judgement, full_name
-from .sweep import describe
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 

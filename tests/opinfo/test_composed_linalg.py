@@ -12,9 +12,8 @@ import torch
 from torch.nn import functional
 
 from diopi_proto.tolerance import OpClass
-
-from .operators import Judgement
-from .sweep import Arguments, compare_calls
+from dl_torch_tests.opinfo.operators import Judgement
+from dl_torch_tests.opinfo.sweep import Arguments, compare_calls
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

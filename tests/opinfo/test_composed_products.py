@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from diopi_proto.tolerance import OpClass
+from dl_torch_tests.opinfo.operators import Judgement
+from dl_torch_tests.opinfo.sweep import Arguments, compare_calls
 
 from .native import check_native
-from .operators import Judgement
-from .sweep import Arguments, compare_calls
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 

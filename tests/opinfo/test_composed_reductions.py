@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
+from dl_torch_tests.opinfo.operators import Judgement, full_name
+
 from .native import NativeReport, _calls, _one
-from .operators import Judgement, full_name
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from dl_core.coverage import Coverage, measure
+from dl_torch_tests.opinfo.operators import ANY_STRIDES, WITHOUT_VALUES
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import compare_outcomes, describe, run
 
 from .derived_calls import CallOf, caller, calls_of, packet_of, stem_of
 from .native import REFUSED
-from .operators import ANY_STRIDES, WITHOUT_VALUES
-from .relocate import Relocation
-from .sweep import compare_outcomes, describe, run
 
 # Many operators of torch emit deprecation warnings.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from .conftest import Verdict
-from .known_failures import Key, KnownFailuresError, cause_of, load, parse
-from .sweep import Report
-from .vendor_lists import list_of
+from dl_torch_tests.opinfo.fixtures import Verdict
+from dl_torch_tests.opinfo.known_failures import Key, KnownFailuresError, cause_of, load, parse
+from dl_torch_tests.opinfo.sweep import Report
+from dl_torch_tests.vendor_lists import VendorLists
+
+from .vendor_lists import LISTS, ROOT
 
 LISTED = {("mm", "forward", "float32"): "the vendor adds in another order"}
 
@@ -41,7 +43,7 @@ def test_a_line_that_does_not_fit_is_refused(text: str) -> None:
 
 
 def test_a_listed_operator_that_passes_fails_the_run() -> None:
-    with pytest.raises(AssertionError, match="take it off"):
+    with pytest.raises(AssertionError, match="remove it from its list"):
         verdict_of(LISTED).judge(Report("mm"), "mm", "forward", torch.float32)
 
 
@@ -56,11 +58,12 @@ def test_an_operator_that_fails_and_is_not_listed_fails_the_run() -> None:
 
 
 def test_a_vendor_keeps_its_list_in_its_package(tmp_path: Path) -> None:
-    for folder in ("packages/vendor-one", "tests/plugins/vendor-two"):
+    patterns = ("packages/{vendor}/tests", "plugins/{vendor}")
+    lists = VendorLists.below(tmp_path, patterns)
+    for vendor, folder in (("one", "packages/one/tests"), ("two", "plugins/two")):
         (tmp_path / folder).mkdir(parents=True)
-        vendor = folder.rpartition("-")[2]
-        assert list_of(vendor, "list.txt", tmp_path) == tmp_path / folder / "tests" / "list.txt"
-    assert list_of("three", "list.txt", tmp_path) is None
+        assert lists.find(vendor, "list.txt") == tmp_path / folder / "list.txt"
+    assert lists.find("three", "list.txt") is None
 
 
 def test_what_fails_everywhere_is_no_vendors(tmp_path: Path) -> None:
@@ -72,3 +75,18 @@ def test_what_fails_everywhere_is_no_vendors(tmp_path: Path) -> None:
     own.write_text("mm | forward | * | rounds twice\n")
     with pytest.raises(KnownFailuresError, match=r"mm \| forward .* is already in shared\.txt"):
         load(own, shared)
+
+
+def test_the_vendors_of_this_repository_keep_theirs_in_their_packages() -> None:
+    paths = {vendor: LISTS.find(vendor, "list.txt") for vendor in ("cpu", "async")}
+    folders = {
+        vendor: path.parent.relative_to(ROOT).as_posix() for vendor, path in paths.items() if path
+    }
+    assert folders == {
+        "cpu": "packages/vendor-cpu/tests",
+        "async": "tests/plugins/vendor-async/tests",
+    }
+
+
+def test_a_run_of_pytest_reads_the_folders_of_its_configuration(lists: VendorLists) -> None:
+    assert lists == LISTS

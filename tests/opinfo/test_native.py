@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from .known_failures import Key, cause_of
+from dl_torch_tests.opinfo.known_failures import Key, cause_of
+
 from .native import check_native, exercising, home_dtype
 
 # Many operators of torch emit deprecation warnings.

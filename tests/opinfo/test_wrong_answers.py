@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from .operators import Judgement
-from .sweep import Arguments, compare_calls
+from dl_torch_tests.opinfo.operators import Judgement
+from dl_torch_tests.opinfo.sweep import Arguments, compare_calls
 
 Function = Callable[[torch.Tensor], Any]
 

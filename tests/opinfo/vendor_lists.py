@@ -1,22 +1,20 @@
-"""Location of a vendor's own lists, which are in the tests of its package."""
+"""Lists of the vendors of this repository, in the tests of their packages."""
 
 from __future__ import annotations
 
+from configparser import ConfigParser
 from pathlib import Path
 
+from dl_torch_tests.vendor_lists import SETTING, VendorLists
+
 ROOT = Path(__file__).parents[2]
-HOMES = ("packages", "tests/plugins")
 
 
-def list_of(vendor: str, name: str, root: Path = ROOT) -> Path | None:
-    """Return the path of a vendor's list, whether it exists or not; None if no package has this
-    vendor.
+def _configured() -> VendorLists:
+    """Return the folders that pytest.ini names."""
+    config = ConfigParser()
+    config.read(ROOT / "pytest.ini", encoding="utf-8")
+    return VendorLists.below(ROOT, config["pytest"][SETTING].split())
 
-    :param vendor: name in ``DL_VENDORS``.
-    :param name: file name of the list.
-    """
-    for home in HOMES:
-        package = root / home / f"vendor-{vendor}"
-        if package.is_dir():
-            return package / "tests" / name
-    return None
+
+LISTS = _configured()

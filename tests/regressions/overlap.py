@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from opinfo.derived_calls import HOST_ARGUMENTS, calls_of, operator
 from opinfo.recording import Bound
-from opinfo.relocate import Relocation
-from opinfo.sweep import tensors_of
 from torch.utils._pytree import tree_map
+
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import tensors_of
 
 SEED = 3
 CALLS = 2

@@ -10,9 +10,10 @@ from contextlib import suppress
 from typing import Any
 
 import torch
-from opinfo.relocate import Relocation
-from opinfo.sweep import Arguments, Outcome, run, samples_of
 from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Arguments, Outcome, run, samples_of
 
 SAMPLES = 3
 """Maximum number of samples of each operator."""

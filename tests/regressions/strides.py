@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from opinfo.relocate import Relocation
-from opinfo.sweep import Arguments, run, samples_of, tensors_of
 from torch.utils._pytree import tree_flatten, tree_map_only
+
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Arguments, run, samples_of, tensors_of
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
 

@@ -8,16 +8,17 @@ from unittest.mock import patch
 
 import pytest
 import torch
-from opinfo.conftest import _one_thread
 from opinfo.derived_calls import caller, calls_of
-from opinfo.operators import WITHOUT_VALUES
 from opinfo.recording import recordings
 from torch.nn import functional
 from torch.testing._internal.autocast_test_lists import AutocastTestLists, TestAutocast
 
+from dl_torch_tests.opinfo.fixtures import one_thread
+from dl_torch_tests.opinfo.operators import WITHOUT_VALUES
+
 from .programs import registered, tensors_in
 
-__all__ = ["_one_thread"]
+__all__ = ["one_thread"]
 
 CUDNN = {"cudnn_convolution", "cudnn_convolution_transpose"}
 """Operators that exist only with cuDNN."""

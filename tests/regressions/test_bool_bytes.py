@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from opinfo.operators import UNINITIALISED, full_name
-from opinfo.relocate import Relocation
-from opinfo.sweep import Arguments, Outcome, describe, run, samples_of, tensors_of
 from torch.testing._internal.common_methods_invocations import op_db
+
+from dl_torch_tests.opinfo.operators import UNINITIALISED, full_name
+from dl_torch_tests.opinfo.relocate import Relocation
+from dl_torch_tests.opinfo.sweep import Arguments, Outcome, describe, run, samples_of, tensors_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 import torch
-from opinfo.operators import CPU_ARGUMENTS, full_name
-from opinfo.sweep import Arguments, Outcome, describe, tensors_of
 from torch.nn import functional
 from torch.testing._internal.common_methods_invocations import op_db
 
 from dl_core import _C
+from dl_torch_tests.opinfo.operators import CPU_ARGUMENTS, full_name
+from dl_torch_tests.opinfo.sweep import Arguments, Outcome, describe, tensors_of
 
 from .refusals import call, mutations
 

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 import torch
-from opinfo.conftest import _one_thread
-from opinfo.operators import ANY_STRIDES, full_name
-from opinfo.sweep import describe
 from torch import nn
 from torch.testing._internal.common_methods_invocations import op_db
 
+from dl_torch_tests.opinfo.fixtures import one_thread
+from dl_torch_tests.opinfo.operators import ANY_STRIDES, full_name
+from dl_torch_tests.opinfo.sweep import describe
+
 from .strides import LAYOUTS, samples_in_layout, strides_on
 
-__all__ = ["_one_thread"]
+__all__ = ["one_thread"]
 
 # Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import torch
-from opinfo.conftest import _one_thread
 from opinfo.derived_calls import calls_of
-from opinfo.operators import WITHOUT_VALUES
 from opinfo.recording import recordings
 from torch import nn
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 from torch.nn import functional
+
+from dl_torch_tests.opinfo.fixtures import one_thread
+from dl_torch_tests.opinfo.operators import WITHOUT_VALUES
 
 from .programs import (
     Program,
@@ -31,7 +32,7 @@ from .programs import (
     traced,
 )
 
-__all__ = ["_one_thread"]
+__all__ = ["one_thread"]
 
 # Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from opinfo.judge import metadata_problem, value_problem
 
 from diopi_proto.tolerance import OpClass
+from dl_torch_tests.opinfo.judge import metadata_problem, value_problem
 
 Tensors = dict[str, torch.Tensor]
 

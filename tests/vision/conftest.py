@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from models.conftest import device, one_thread
+from dl_torch_tests.models.fixtures import device, one_thread
 
 __all__ = ["device", "one_thread"]
 

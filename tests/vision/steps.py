@@ -6,11 +6,12 @@ from unittest.mock import patch
 
 import torch
 import torchvision
-from models.one_step import Batch, Step, adamw
 from torch import nn
 from torch.nn import functional
 from torchvision.models.detection import MaskRCNN
 from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
+
+from dl_torch_tests.models.one_step import Batch, Step, adamw
 
 CLASSES = 5
 

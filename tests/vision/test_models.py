@@ -6,8 +6,9 @@ import functools
 
 import pytest
 import torch
-from models.one_step import Step
-from models.rule import Rule, check
+
+from dl_torch_tests.models.one_step import Step
+from dl_torch_tests.models.rule import Rule, check
 
 from .steps import STEPS
 

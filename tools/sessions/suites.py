@@ -16,8 +16,10 @@ import nox
 from .environments import BUILD, DIST
 from .requirements import ROOT
 
-# A folder of tests, and what the environment says there.
+# A folder of tests or INSTALLED, and what the environment says there.
 Suite = tuple[str, Mapping[str, str]]
+# The package whose tests are installed, because vendors run them too.
+INSTALLED = "dl_torch_tests"
 # Makes `tests` run all that the packages' own tests sample; `full` sets it.
 WHOLE_PACKAGES = "DL_NOX_WHOLE_PACKAGES"
 # Tested in an environment without torch, each with no other wheel of ours than those before it.
@@ -70,8 +72,9 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
     def run(suite: Suite) -> subprocess.CompletedProcess[str]:
         folder, env = suite
         options = (*session.posargs, *(drawn if folder not in TORCH_FREE else ()))
+        tests = ("--pyargs", folder) if folder == INSTALLED else (folder,)
         return subprocess.run(
-            [python, "-m", "pytest", folder, *options],
+            [python, "-m", "pytest", *tests, *options],
             # Those that wait for a thread leave the processor to another suite.
             env={"OMP_WAIT_POLICY": "passive", **os.environ, **env},
             cwd=ROOT,
@@ -85,7 +88,7 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         running: dict[Future[subprocess.CompletedProcess[str]], str] = {}
         for folder, env in suites:
-            if any(ROOT.glob(f"{folder}/**/test_*.py")):
+            if folder == INSTALLED or any(ROOT.glob(f"{folder}/**/test_*.py")):
                 name = " on ".join([folder, *filter(None, [env.get("DL_VENDORS")])])
                 running[pool.submit(run, (folder, env))] = name
         session.log(f"testing: {', '.join(running.values())}")

@@ -14,19 +14,22 @@ from .environment import Environment, MatrixError
 
 ON_TEST_VENDOR = "OpInfo on the asynchronous test vendor"
 KNOWN = "known failure"
-"""Property with which tests/opinfo marks an entry that fails as its list says."""
+"""Property with which dl-torch-tests marks an entry that fails as its list says."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A named group of test files."""
+    """A named group of tests.
+
+    :ivar files: test files, as arguments of pytest.
+    """
 
     name: str
     files: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-SWEEP = ("tests/opinfo/test_sweep.py",)
+SWEEP = ("--pyargs", "dl_torch_tests.opinfo.test_sweep")
 OPINFO = Suite("OpInfo", SWEEP, {"OMP_NUM_THREADS": "1"})
 MODELS = Suite("models", ("tests/models/test_one_step.py", "tests/models/test_small_models.py"))
 VISION = Suite("torchvision", ("tests/vision",))

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import torch
 
-from .family import Family
-from .table import FAMILIES
+from dl_torch_tests.models.families.family import Family
+from dl_torch_tests.models.families.table import FAMILIES
 
 PAGE = Path(__file__).parents[3] / "packages" / "vendor-kit" / "docs" / "first-operators.md"
 ROWS = 30

@@ -7,11 +7,11 @@ from typing import Any
 
 from opinfo.vendor_lists import ROOT
 
-from .table import FAMILIES, GROUPS
+from dl_torch_tests.models.families.table import FAMILIES, GROUPS
 
 PAGE = ROOT / "packages" / "core" / "docs" / "models.md"
 NAME = "models.json"
-"""File name of a vendor's measurements; :func:`opinfo.vendor_lists.list_of` locates it."""
+"""File name of the record of a vendor, next to its lists of known failures."""
 
 Recorded = dict[str, dict[str, Any]]
 

@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from device.run import Result, arguments, vendor_here
-from opinfo.vendor_lists import list_of
+from opinfo.vendor_lists import LISTS
+
+from dl_torch_tests.device.run import Result, arguments, vendor_here
+from dl_torch_tests.models.families.run import line, run_families
 
 from .page import NAME, PAGE, Recorded, page, recorded
-from .run import line, run_families
 
 DIGITS = 4
 """Number of digits of a recorded number: more would differ between processors."""
@@ -50,7 +51,7 @@ def main() -> int:
     if options.select:
         raise SystemExit("models.families.record records whole runs: leave out -k")
     vendor = vendor_here()
-    path = list_of(vendor, NAME)
+    path = LISTS.find(vendor, NAME)
     if path is None:
         raise SystemExit(f"no package here has vendor {vendor}, which would have the record")
     results = run_families(options.jobs)

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from device.run import Result
+
+from dl_torch_tests.device.run import Result
+from dl_torch_tests.models.families.run import line
+from dl_torch_tests.models.families.table import FAMILIES
 
 from .page import PAGE, page, recorded
 from .record import entry, write
-from .run import line
-from .table import FAMILIES
 
 ASKED_FOR = """
 Llama, InternLM2, Qwen2, Qwen3, Qwen3-MoE, DeepSeek-V3, Mixtral, GPT-2, GPT-NeoX, Gemma, Phi, OLMo,

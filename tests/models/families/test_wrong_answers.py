@@ -12,10 +12,10 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from ..one_step import Batch
-from .family import Family
-from .measure import measure
-from .table import FAMILIES
+from dl_torch_tests.models.families.family import Family
+from dl_torch_tests.models.families.measure import measure
+from dl_torch_tests.models.families.table import FAMILIES
+from dl_torch_tests.models.one_step import Batch
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # see test_families.py
 

@@ -1,0 +1,5 @@
+"""The device for all tests in this folder, which fail without it instead of being skipped."""
+
+from .fixtures import device, one_thread
+
+__all__ = ["device", "one_thread"]
