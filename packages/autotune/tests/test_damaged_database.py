@@ -193,7 +193,7 @@ def test_a_database_that_computes_is_not_touched(
 
 def test_a_database_that_others_can_write_is_not_used(study: Study, path: Path) -> None:
     path.chmod(0o666)
-    with pytest.raises(DatabaseError, match=r"others could have changed it: .* by everyone"):
+    with pytest.raises(DatabaseError, match=r"other users could have changed it: .* by everyone"):
         Database(path)
     path.chmod(0o600)
     Database(path).close()

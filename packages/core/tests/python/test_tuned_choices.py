@@ -106,8 +106,8 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "no database": (text, "file is not a database"),
     "a FIFO": (os.mkfifo, "is a FIFO, not a regular file"),
     "a device": (link_to_a_device, "is a character device"),
-    "a file that everyone can write": (open_to_all, "others could have changed it"),
-    "a log that everyone can write": (with_a_log_that_others_wrote, "others could have changed"),
+    "a file that everyone can write": (open_to_all, "other users could have changed it"),
+    "a log that everyone can write": (with_a_log_that_others_wrote, "other users could have changed"),
 }
 
 
