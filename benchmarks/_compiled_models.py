@@ -17,7 +17,7 @@ Inputs = tuple[Tensor, ...]
 
 
 class Layer(nn.Module):
-    """A layer of BERT (norms behind, GELU) or GPT-2 (norms before, a causal mask)."""
+    """A layer of BERT (post-norm, GELU) or GPT-2 (pre-norm, causal mask)."""
 
     def __init__(self, width: int, heads: int, causal: bool) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Layer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """BERT-like or GPT-2-like."""
+    """A BERT-like or GPT-2-like model."""
 
     def __init__(self, causal: bool, width: int = 256, layers: int = 2) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Transformer(nn.Module):
 
 
 class LlamaLayer(nn.Module):
-    """RMS norm, rotary embedding, SwiGLU, a cache that calls change."""
+    """A layer with RMS norm, rotary embedding, SwiGLU, and a cache that calls update."""
 
     def __init__(self, width: int, heads: int, most: int) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class LlamaLayer(nn.Module):
 
 
 class Llama(nn.Module):
-    """Llama-like, with a cache of `most` places."""
+    """A Llama-like model, with a cache for `most` positions."""
 
     def __init__(self, width: int = 256, layers: int = 2, most: int = 128) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Llama(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions and a shortcut."""
+    """A residual block: two convolutions and a shortcut."""
 
     def __init__(self, channels: int, out: int, stride: int) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class Block(nn.Module):
 
 
 def resnet18() -> nn.Module:
-    """ResNet-18's four stages of two blocks, half as wide."""
+    """Return a ResNet-18 with half the channels: four stages of two blocks."""
     stages = [nn.Conv2d(3, 32, 7, 2, 3, bias=False), nn.BatchNorm2d(32), nn.ReLU()]
     channels = 32
     for out, stride in ((32, 1), (64, 2), (128, 2), (256, 2)):
@@ -140,19 +140,19 @@ def resnet18() -> nn.Module:
 
 
 def resnet50() -> nn.Module:
-    """The one of transformers, as it is."""
+    """Return the unmodified ResNet-50 of transformers."""
     from transformers import ResNetConfig, ResNetModel
 
     return Output(ResNetModel(ResNetConfig()), "pooler_output")
 
 
 def small_vit() -> nn.Module:
-    """Two layers."""
+    """Return a small model of two layers."""
     return vit(hidden_size=256, intermediate_size=1024, image_size=128, patch_size=16)
 
 
 def whisper_tiny() -> nn.Module:
-    """With few words, and for sounds of two seconds."""
+    """Return a Whisper with a small vocabulary, for two seconds of sound."""
     layers = {
         f"{half}_{name}": count
         for half in ("encoder", "decoder")
@@ -164,19 +164,19 @@ def whisper_tiny() -> nn.Module:
 
 
 def small_mixtral() -> nn.Module:
-    """Two layers."""
+    """Return a small model of two layers."""
     return mixtral(
         vocab_size=WORDS, hidden_size=256, intermediate_size=512, max_position_embeddings=128
     )
 
 
 def tokens(batch: int, length: int) -> Tensor:
-    """Numbers of words."""
+    """Return random token ids."""
     return torch.randint(0, WORDS, (batch, length))
 
 
 def images(batch: int, side: int) -> Tensor:
-    """Noise."""
+    """Return random images."""
     return torch.randn(batch, 3, side, side)
 
 
@@ -184,9 +184,9 @@ def images(batch: int, side: int) -> Tensor:
 class Case:
     """A model to measure.
 
-    :ivar make: a model whose call returns one tensor.
-    :ivar inputs: of a call.
-    :ivar trains: a step of training, without the optimizer, is measured instead of a call.
+    :ivar make: function that creates a model whose call returns one tensor.
+    :ivar inputs: function that creates the inputs of a call.
+    :ivar trains: measure a training step without the optimizer instead of a call.
     """
 
     make: Callable[[], nn.Module]

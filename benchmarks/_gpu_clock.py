@@ -1,4 +1,4 @@
-"""Measurement for `gpu.py`: the device's own clock, and the work of a call."""
+"""Measurements for `gpu.py`: times by device events, and the bytes and operations of a call."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from torch.utils._pytree import tree_flatten
 from torch.utils.flop_counter import FlopCounterMode
 
 BURST_MILLISECONDS = 2.0
-"""A burst repeats a call until the steps of the device's clock do not matter."""
+"""Minimum milliseconds of a burst, so that the resolution of the device's clock does not matter."""
 LONGEST_BURST = 1000
 COPIED_BYTES = 1 << 28
-"""More than any cache holds."""
+"""Bytes of a copy that exceeds any cache."""
 PRODUCTS = (1024, 2048, 4096)
-"""Sides of the square products whose best rate is the roof of arithmetic."""
+"""Sizes of the square products whose best rate is the compute roof."""
 
 
 def milliseconds(call: Call, times: int, device: str) -> float:
-    """Time of one call by the events of the device, with the gaps that the host leaves between."""
+    """Return the time of one call by device events; it includes gaps that the host causes."""
     module: Any = getattr(torch, device)
     start, end = (module.Event(enable_timing=True) for _ in range(2))
     start.record()
@@ -35,21 +35,21 @@ def milliseconds(call: Call, times: int, device: str) -> float:
 
 
 def burst_length(call: Call, device: str) -> int:
-    """How often to repeat the call in a burst; the first calls warm it up."""
+    """Return how often to repeat the call in a burst; the first calls warm up."""
     milliseconds(call, 2, device)
     once = max(milliseconds(call, 3, device), 1e-4)
     return max(1, min(LONGEST_BURST, math.ceil(BURST_MILLISECONDS / once)))
 
 
 def median(call: Call, device: str, repeats: int) -> float:
-    """Median of `repeats` bursts, in milliseconds."""
+    """Return the median of `repeats` bursts, in milliseconds."""
     times = burst_length(call, device)
     return statistics.median(milliseconds(call, times, device) for _ in range(repeats))
 
 
 class Traffic(TorchDispatchMode):
-    """Counts the bytes that a call has to read and write at least: what it is given, and what it
-    leaves. What it makes on its way could stay on the chip.
+    """Counts the bytes that a call must read and write: its inputs and outputs. Intermediate
+    results could stay on the chip.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Traffic(TorchDispatchMode):
                 self._given.setdefault(tensor.data_ptr(), tensor)
         result = op(*args, **(kwargs or {}))
         for tensor in _tensors(result):
-            # Kept, so that no other tensor gets the address while it is looked at.
+            # Kept alive, so that no other tensor gets its address during the count.
             self._made[tensor.data_ptr()] = tensor
         return result
 
@@ -82,14 +82,14 @@ def _tensors(tree: Any) -> Iterable[torch.Tensor]:
 def _bytes(tensor: torch.Tensor) -> int:
     if tensor.layout != torch.strided:
         return 0
-    # An expanded tensor has fewer elements in memory than it shows.
+    # An expanded tensor has fewer elements in memory than in its shape.
     elements = math.prod(n for n, step in zip(tensor.shape, tensor.stride(), strict=True) if step)
     return elements * tensor.element_size()
 
 
 def work_of(call: Call) -> tuple[int, int]:
-    """Bytes and floating-point operations of a call; the latter are those of products,
-    convolutions and attention, by torch's own count.
+    """Return bytes and floating-point operations of a call; torch counts the latter, for products,
+    convolutions and attention.
     """
     with FlopCounterMode(display=False) as flops, Traffic() as traffic:
         result = call()
@@ -97,8 +97,8 @@ def work_of(call: Call) -> tuple[int, int]:
 
 
 class Roof:
-    """Limits of the device, measured in this run: the rate of a large copy, and for each dtype
-    that of the best square product. The second is a roof only as far as the products are good.
+    """Limits of the device, measured in this run: the rate of a large copy, and for each dtype that
+    of the best square product. The second is a limit only if the products are fast.
     """
 
     def __init__(self, device: str, repeats: int, copied_bytes: int, sides: Iterable[int]) -> None:
@@ -124,7 +124,7 @@ class Roof:
         return rate
 
     def milliseconds(self, call: Call, dtype: torch.dtype) -> float:
-        """The least time that the call can take."""
+        """Return the minimum time of the call by these limits."""
         moved, flops = work_of(call)
         arithmetic = flops / self.flops_per_ms(dtype) if flops else 0.0
         return max(moved / self.bytes_per_ms, arithmetic)

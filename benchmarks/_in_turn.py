@@ -1,4 +1,4 @@
-"""Several ways to do one thing, timed in turn, so that what else the machine does slows all."""
+"""Alternating timing of several functions, so that other load on the machine slows all alike."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ def microseconds_in_turn(
     repeats: int,
     clock: Callable[[], int] = time.process_time_ns,
 ) -> dict[str, float]:
-    """The median time of each, in microseconds.
+    """Return the median time of each function, in microseconds.
 
-    :param clock: which time, in nanoseconds; otherwise the processor's, of all threads together.
+    :param clock: clock that returns nanoseconds; default: the processor time of all threads
+    together.
     """
     spent: dict[str, list[int]] = {way: [] for way in runs}
     for _ in range(repeats):

@@ -1,6 +1,6 @@
 """The calls that `kernels.py` times, by family of the contract.
 
-Each is made twice, on torch's CPU and on dl, from equal numbers.
+Each call is created twice, on torch's CPU and on dl, with equal inputs.
 """
 
 from __future__ import annotations
@@ -274,12 +274,12 @@ legendre_polynomial_p chebyshev_polynomial_t entr erfcx log_ndtr ndtri erfinv be
 modified_bessel_k0 bitwise_and bitwise_not randperm arange unique
 """
 FLOAT32_ONLY = frozenset(SINGLES.split())
-"""Rows that are the same in every dtype, or that torch has in float32 alone."""
+"""Rows that are the same in every dtype, or that torch has only in float32."""
 
 WITHOUT_PEER = {
     "active_rotated_filter": "MMCV's",
     "attention_inference": "of serving engines",
-    "attention_varlen": "torch has it on GPUs alone",
+    "attention_varlen": "torch has it only on GPUs",
     "box_overlap": "MMCV's",
     "carafe": "MMCV's",
     "correlation": "MMCV's",
@@ -288,22 +288,22 @@ WITHOUT_PEER = {
     "feed_forward": "of serving engines",
     "focal_loss": "MMCV's",
     "masked_convolution": "MMCV's",
-    "memory_format": "of devices with private formats",
+    "memory_format": "for devices with private formats",
     "nms": "torchvision's",
     "point_grouping": "MMCV's",
     "point_neighbors": "MMCV's",
     "points_in_regions": "MMCV's",
-    "pooling": "the kernels of avg_pooling and max_pooling",
+    "pooling": "its kernels are those of avg_pooling and max_pooling",
     "psamask": "MMCV's",
     "roi_align": "torchvision's",
     "roi_pooling": "torchvision's",
     "rotary_embedding": "of serving engines",
     "sparse_convolution": "MMCV's",
-    "sync_batch_norm": "torch has it on GPUs alone",
+    "sync_batch_norm": "torch has it only on GPUs",
     "temporal_shift": "MMCV's",
     "token_batch": "of serving engines",
     "token_sampling": "of serving engines",
     "upfirdn2d": "MMCV's",
     "voxel": "MMCV's",
 }
-"""Families that torch's CPU has nothing to compare with for."""
+"""Families without a counterpart on torch's CPU, with reasons."""

@@ -1,4 +1,4 @@
-"""Inputs of the calls in `_kernel_calls.py`: equal tensors on every device."""
+"""Inputs for the calls of `_kernel_calls.py`: equal tensors on every device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Call = Callable[[], object]
 Make = Callable[["Inputs"], Call]
 
 SHORT = 25
-"""Elements of a short row: fewer than a processor's registers hold."""
+"""Number of elements of a short row: fewer than fit the vector registers."""
 CLASSES = 64
 """Number of classes in losses over labels."""
 
@@ -51,7 +51,7 @@ class Inputs:
 
 
 def backward(forward: Callable[[Inputs, torch.Tensor], torch.Tensor]) -> Make:
-    """Forward and backward, which is how training uses it."""
+    """Run forward and backward, as in training."""
 
     def make(x: Inputs) -> Call:
         leaf = x.a.detach().clone().requires_grad_()
@@ -154,7 +154,7 @@ def of_image(function: Callable[[torch.Tensor], object], channels: int = 16) -> 
 
 
 def of_list(function: Callable[[list[torch.Tensor]], object]) -> Make:
-    """Call a function of sixteen tensors, as an optimizer has many."""
+    """Call a function of sixteen tensors, like the parameter lists of optimizers."""
 
     def make(x: Inputs) -> Call:
         pieces = [piece.clone() for piece in x.a.flatten()[: x.n // 16 * 16].chunk(16)]
@@ -237,7 +237,7 @@ def rms_norm(x: Inputs) -> Call:
 def sparse(x: Inputs) -> Call:
     side = x.shape[0]
     rows = torch.arange(side + 1) * 8
-    # Like the device's numbers, drawn on the CPU; eight entries in each row.
+    # Drawn on the CPU, so that all devices have the same; eight entries in each row.
     columns = x.integers(side, 8 * side).cpu()
     values = x.uniform(8 * side).float()
     device = values.device

@@ -1,4 +1,4 @@
-"""Shared parts of the kernel benchmarks: the calls that they time, and the rows of their tables."""
+"""Shared parts of the kernel benchmarks: selection of calls, and table rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Row = dict[str, Any]
 
 
 def chosen(only: str, dtypes: Sequence[torch.dtype]) -> Iterator[tuple[Row, Make, torch.dtype]]:
-    """Calls of a family, or of operators whose name has the text, in each dtype; with what a row
-    says of them. Float32 comes first.
+    """Return the calls of a family, or of operators whose name contains the text, in each dtype,
+    with the columns that describe them. Float32 comes first.
     """
     for family, calls in FAMILIES.items():
         for name, make in calls.items():
@@ -26,7 +26,7 @@ def chosen(only: str, dtypes: Sequence[torch.dtype]) -> Iterator[tuple[Row, Make
 
 
 def measured(measure: Callable[[], Row]) -> Row:
-    """Return the measured row; an operator that one side lacks gives a row without a ratio."""
+    """Return the measured row; without a ratio if one side does not have the operator."""
     try:
         return measure()
     except (RuntimeError, NotImplementedError) as error:

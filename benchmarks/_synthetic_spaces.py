@@ -1,4 +1,4 @@
-"""A space to replay where none was recorded: tiles of a matrix product on an imagined processor."""
+"""A synthetic search space for replay: tiles of a matrix product on a modeled processor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dl_autotune.spaces.recorded import Recording
 
 
 def tiles() -> Recording:
-    """Return a space where registers, caches and lanes each have a cliff, and some points fail."""
+    """Return a space with a cliff each for registers, caches and lanes, and some failing points."""
     space = SearchSpace(
         {
             "tile_m": [8, 16, 32, 48, 64, 96, 128],

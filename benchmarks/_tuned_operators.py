@@ -1,4 +1,4 @@
-"""Operators of real models, tuned against the vendor's usual choice, and raced once more."""
+"""Operators of real models: tuned, compared with the vendor's default, and measured again."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CALLS = {
 
 
 def tune_operators(seconds: float, processes: int, only: str) -> dict[str, dict[str, Any]]:
-    """Tune each call, race what was chosen in one more process, and print a row."""
+    """Tune each call, measure the chosen candidate again in another process, and print a row."""
     rows: dict[str, dict[str, Any]] = {}
     plan = OperatorPlan(seconds, processes)
     with tempfile.TemporaryDirectory() as folder:
@@ -83,12 +83,12 @@ def tune_operators(seconds: float, processes: int, only: str) -> dict[str, dict[
             print(f"{name:28} {row['microseconds']:9.1f} us  {verdict}", flush=True)
     mean = math.exp(statistics.mean(math.log(row["ratio"]) for row in rows.values()))
     slower = sum(row["rerun"] is not None and row["rerun"] < 1 for row in rows.values())
-    print(f"\n{len(rows)} calls: geometric mean {mean:.3f} x, {slower} slower when raced again")
+    print(f"\n{len(rows)} calls: geometric mean {mean:.3f} x, {slower} slower when measured again")
     return rows
 
 
 def look_up(blocks: int = 200, calls: int = 500) -> dict[str, float]:
-    """Nanoseconds that a table of 1,000 entries adds to a call: of the fastest blocks of each."""
+    """Print the nanoseconds that a table of 1,000 entries adds to a call, by the fastest blocks."""
     import torch
 
     from dl_core.torch_backend.tuning import extension
@@ -116,8 +116,8 @@ def look_up(blocks: int = 200, calls: int = 500) -> dict[str, float]:
             choices.install(table)
             times[name].append(once())
     choices.install({})
-    # Whatever disturbs a block makes it longer.
+    # The fastest block, because disturbances only make blocks slower.
     found = {name: min(times[name]) - min(times["none"]) for name in ("hit", "miss")}
     for name, nanoseconds in found.items():
-        print(f"look-up, {name}: {nanoseconds:.0f} ns more for a call (fastest of {blocks} blocks)")
+        print(f"look-up, {name}: {nanoseconds:.0f} ns more per call (fastest of {blocks} blocks)")
     return found

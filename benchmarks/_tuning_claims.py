@@ -1,8 +1,8 @@
-"""Check of the tuner's claims: independent re-measurement, and candidates that are all equal.
+"""Check of the tuner's claims: independent re-measurement, and A/A runs.
 
-A claim is tested by one more process, which had no part in it: the ratio that it measures has to be
-in the claimed interval. For A/A runs, all candidates are copies of the default, under other names:
-whatever is claimed of them to be faster is false.
+Another process, which took no part in tuning, tests a claim: the ratio that it measures must be in
+the claimed interval. In A/A runs, all candidates are copies of the default under other names, so
+that every claimed speedup is false.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ kernel = replace(kernel, source=here / "{source}", shape={shape}, {more})
 
 @dataclass(frozen=True)
 class Tested:
-    """A run and what became of its claim.
+    """A run and the test of its claim.
 
-    :ivar rerun: the ratio in one more process.
-    :ivar held: whether it is in the interval; None: there was no candidate to claim anything of.
+    :ivar rerun: the ratio in another process.
+    :ivar held: True if the ratio is in the interval; None: there was no candidate, so nothing was
+    claimed.
     """
 
     shape: dict[str, int]
@@ -56,7 +57,7 @@ class Tested:
 
 
 def _described(here: Path, shape: dict[str, int], same: bool) -> Path:
-    """The description of a kernel, in a folder."""
+    """Write the description of a kernel to a folder; return its path."""
     for name in ("gemm.py", "gemm.cpp"):
         shutil.copy(EXAMPLE / name, here)
     source, more = "gemm.cpp", ""
@@ -80,7 +81,7 @@ def _described(here: Path, shape: dict[str, int], same: bool) -> Path:
 
 
 def _rerun(tuner: Tuner, config: dict[str, object], seed: int) -> float | None:
-    """The ratio in a fresh process; None if it fails there."""
+    """Return the ratio in a new process; None if the process fails."""
     pool = CompilePool(tuner.target, 1)
     try:
         default, code = (pool.submit(c).result() for c in (tuner.kernel.default, config))
@@ -95,7 +96,7 @@ def _rerun(tuner: Tuner, config: dict[str, object], seed: int) -> float | None:
 
 
 def run_claim(number: int, *, same: bool) -> Tested:
-    """Tune one kernel, of a shape drawn by lot, and test what is claimed of it."""
+    """Tune one kernel of a random shape, and test the claim."""
     rng = random.Random(number)
     shape = {axis: rng.choice(SIZES) for axis in "mnk"}
     with tempfile.TemporaryDirectory() as name:
@@ -117,7 +118,7 @@ def run_claim(number: int, *, same: bool) -> Tested:
 
 
 def summary(claims: list[Tested], same: list[Tested]) -> dict[str, object]:
-    """Shares, and what they are of."""
+    """Return the numbers of confirmed and false claims, and of all."""
     tested = [each for each in claims if each.held is not None]
     wrong = [each for each in same if each.verdict == Verdict.FASTER.value]
     return {

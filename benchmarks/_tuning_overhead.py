@@ -1,9 +1,9 @@
-"""Evaluations per minute, ours and Kernel Tuner's: one C++ kernel, the same configurations.
+"""Evaluations per minute of our tuner and Kernel Tuner: one C++ kernel, same configurations.
 
-Both compile the same text with the same compiler, each with its own options, keep nothing, check
-the results of each configuration against the same product, and time it seven times. Rounds are in
-alternation, so that other load slows both. Ours checks on more shapes, times the default together
-with each candidate, and its processes start within the time; Kernel Tuner's import does not count.
+Both compile the same text with the same compiler, each with its own options, cache nothing, compare
+the results of each configuration with the same product, and time it seven times. Rounds alternate,
+so that other load slows both. Ours checks more shapes, times the default together with each
+candidate, and the start of its processes counts; the import of Kernel Tuner does not.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ kernel = replace(kernel, space=SearchSpace.of_configs({configs}), shape={shape})
 
 
 def kernel_tuner(configs: list[dict[str, Any]]) -> float:
-    """Evaluations per minute of Kernel Tuner."""
+    """Return the evaluations per minute of Kernel Tuner."""
     lines = (EXAMPLE / "gemm.cpp").read_text().splitlines()
-    # The parameters are macros, which Kernel Tuner defines.
+    # Kernel Tuner defines the parameters as macros.
     kept = [line for line in lines if not line.endswith("// tunable") and "#include" not in line]
     source = _HEAD + "\n".join(kept) + _TAIL
     done = subprocess.run(
@@ -105,7 +105,7 @@ def kernel_tuner(configs: list[dict[str, Any]]) -> float:
 
 
 def ours(configs: list[dict[str, Any]]) -> float:
-    """Evaluations per minute of ours, until the last candidate is measured."""
+    """Return the evaluations per minute of our tuner, until the last candidate is measured."""
     from dl_autotune.observers import RaceSettings
     from dl_autotune.runners.database import Database, StoredTrial
     from dl_autotune.runners.kernel_worker import Target
@@ -144,10 +144,10 @@ def ours(configs: list[dict[str, Any]]) -> float:
 
 
 def compare(rounds: int, count: int) -> list[tuple[float, float]]:
-    """Evaluations per minute, ours and Kernel Tuner's, of rounds with `count` configurations."""
+    """Return the evaluations per minute of both tuners, for rounds with `count` configurations."""
     import runpy
 
-    # Nothing that was compiled before may be found.
+    # Disable the caches, so that no earlier build is reused.
     os.environ |= {"DL_CPU_KERNEL_CACHE": "off", "CCACHE_DISABLE": "1"}
     space = runpy.run_path(str(EXAMPLE / "gemm.py"))["space"]
     found = []

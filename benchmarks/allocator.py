@@ -1,8 +1,8 @@
-"""Cost of one allocation with its free, and how often the cache serves it in steady state.
+"""Cost of an allocation and its free, and the share served by the cache in steady state.
 
-Times are those of one call of the allocator from C++ on an idle thread: nanoseconds of a pair, the
-median over repetitions in turn with torch's CPU allocator. The share from the cache is that of the
-second and later steps of a small model's training.
+Times are nanoseconds of an allocation and its free, called from C++: the median over repetitions
+that alternate with torch's CPU allocator. The share of the cache is that of the second and later
+training steps of a small model.
 
     python benchmarks/allocator.py [--json FILE] [--repeats N]
 """
@@ -37,7 +37,7 @@ double pair_ns(bool device, int64_t bytes, int64_t calls) {
 
 
 def pairs(repeats: int) -> list[dict[str, Any]]:
-    """One row per size: nanoseconds of a pair on dl and on the CPU."""
+    """Return one row per size: nanoseconds of an allocation and its free, on dl and on the CPU."""
     timer = cpp_extension.load_inline("dl_allocator_bench", SOURCE, functions=["pair_ns"])
     rows = []
     for size in SIZES:
@@ -51,7 +51,7 @@ def pairs(repeats: int) -> list[dict[str, Any]]:
 
 
 def share_from_cache(steps: int = 20) -> float:
-    """The part of the allocations of steady training that needed no memory of the vendor."""
+    """Return the fraction of allocations in steady training that needed no vendor memory."""
     model = torch.nn.Sequential(
         *(torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU()) for _ in range(6))
     ).to("dl")

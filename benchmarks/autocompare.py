@@ -1,13 +1,13 @@
-"""Cost of comparing every operator with the CPU in a training run, against the naive way.
+"""Cost of comparing every operator of a training run with the CPU, and of the naive method.
 
-The naive way is what tools of this kind do: on the training thread each operator's arguments go to
-the CPU, it runs there in float64, and results are compared at once (allclose, largest errors,
-cosine). autocompare looks at the same operators, forward and backward, in two settings: its default
-(a share of the steps; in them every new signature, then every 100th call of it and some more) and
-exhaustive (every call, as the naive way).
+The naive method is that of most such tools: on the training thread, each operator's arguments are
+copied to the CPU, it runs there in float64, and the results are compared immediately (allclose,
+largest errors, cosine). autocompare checks the same operators, forward and backward, in two
+settings: its default (a fraction of the steps; in these every new signature, then every 100th call
+of it and some more) and exhaustive (every call, like the naive method).
 
-Each run trains a new model for some steps on the same data; its time has everything in it, also
-what is left to compare when training ends. Runs of all ways alternate in one process.
+Each run trains a new model for some steps on the same data; its time includes everything, also the
+comparisons that remain when training ends. Runs of all methods alternate in one process.
 
     python benchmarks/autocompare.py [--json FILE] [--repeats N] [--steps N] [--model NAME]
                                      [--device NAME] [--quick]
@@ -41,11 +41,11 @@ from dl_optools.tensors import runs_on
 
 WAYS = ("plain", "naive", "default", "exhaustive")
 WANTED = 3.0
-"""Times faster than the naive way, at least."""
+"""Required speedup over the naive method."""
 
 
 class Naive(TorchDispatchMode):
-    """Every operator again on the CPU, at once."""
+    """The naive method: runs every operator again on the CPU, immediately."""
 
     def __init__(self, device: str) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Naive(TorchDispatchMode):
 
 @contextlib.contextmanager
 def watched(way: str, device: str, counts: dict[str, int]) -> Iterator[None]:
-    """Run in one of the ways; how much was looked at ends in ``counts``."""
+    """Train by one of the methods; ``counts`` gets the numbers of calls and checks."""
     if way == "plain":
         yield
     elif way == "naive":
@@ -111,7 +111,7 @@ def watched(way: str, device: str, counts: dict[str, int]) -> Iterator[None]:
 
 
 def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """One row for each way."""
+    """Return one row for each method."""
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     counts: dict[str, dict[str, int]] = {way: {} for way in WAYS}
     for _ in range(arguments.repeats):

@@ -24,7 +24,7 @@ print((time.process_time() - start) * 1e3, torch.dl.device_count())
 
 
 def milliseconds() -> float:
-    """One fresh process: CPU time of importing the entry module and calling it."""
+    """Return the CPU time of importing the entry module and calling it, in a new process."""
     env = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     done = subprocess.run(
         [sys.executable, "-c", CHILD], env=env, capture_output=True, text=True, check=True
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("build/bench/autoload.json"))
     parser.add_argument("--repeats", type=int, default=15)
     arguments = parser.parse_args()
-    milliseconds()  # byte code and the library's verdict are cached from here on
+    milliseconds()  # bytecode and the check of the library are cached from here on
     values = [milliseconds() for _ in range(arguments.repeats)]
     median = statistics.median(values)
     print(f"autoload: median {median:.1f} ms CPU, {min(values):.1f} to {max(values):.1f}")

@@ -1,4 +1,4 @@
-"""Search strategies on recorded spaces: the best found, as a share of the best there is.
+"""Search strategies on recorded spaces: the best configuration found, relative to the optimum.
 
 python benchmarks/autotune.py [--spaces FOLDER] [--seeds N] [--strategies A,B] [--json FILE]
 python benchmarks/autotune.py --claims N [--json FILE]
@@ -6,17 +6,18 @@ python benchmarks/autotune.py --operators [--only TEXT] [--seconds N] [--json FI
 python benchmarks/autotune.py --overhead [ROUNDS] [--json FILE]
 
 FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
-github.com/AutoTuningAssociation/benchmark_hub; without it, an imagined space is searched. Where
-kernel_tuner is installed, its strategies run in the same replay, such as
---strategies guided-climbing,kernel-tuner:hybrid_vndx,kernel-tuner:genetic_algorithm
+github.com/AutoTuningAssociation/benchmark_hub; without it, a synthetic space is searched. If
+kernel_tuner is installed, its strategies run in the same replay, such as --strategies
+guided-climbing,kernel-tuner:hybrid_vndx,kernel-tuner:genetic_algorithm
 
---claims tunes N kernels on the CPU, and N that are all alike: does one more process measure what
-was claimed, and how often is something claimed of nothing?
+--claims tunes N kernels on the CPU, and N whose candidates are all equal: it counts the claims that
+another process confirms, and false claims.
 
---operators tunes operators of real models on the CPU against the usual choice of libraries, races
-what was chosen once more, and says what the look-up costs.
+--operators tunes operators of real models on the CPU, compares them with the default choice of
+libraries, measures the chosen ones again, and prints the cost of the look-up.
 
---overhead tunes one C++ kernel by this tuner and by Kernel Tuner, in turn: evaluations per minute.
+--overhead tunes one C++ kernel by this tuner and by Kernel Tuner, alternately: evaluations per
+minute.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def run_ours(recording: Recording, name: str, seeds: int) -> list[list[float]]:
 
 
 def run_space(path: Path | None, names: Sequence[str], seeds: int) -> tuple[str, Rows, float]:
-    """One space: in a process of its own, so that spaces may run side by side."""
+    """Replay one space, in a separate process, so that spaces run in parallel."""
     recording = tiles() if path is None else read_recording(path)
     start = time.perf_counter()
     rows = {name: run_ours(recording, name, seeds) for name in names}
@@ -66,12 +67,12 @@ def run_space(path: Path | None, names: Sequence[str], seeds: int) -> tuple[str,
 
 
 def means_text(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    """The mean over seeds after each count."""
+    """Format the means over seeds after each number of evaluations."""
     return " ".join(f"{value:.3f}" for value in values)
 
 
 def report(rows: Rows) -> None:
-    """A table of means over seeds, the mean over spaces, and that mean without each space."""
+    """Return a table: means over seeds, the mean over spaces, and that mean without each space."""
     names = list(dict.fromkeys(name for each in rows.values() for name in each))
     for space, each in rows.items():
         for name in names:
@@ -92,11 +93,11 @@ def report(rows: Rows) -> None:
 
 
 def test_claims(count: int, file: Path) -> None:
-    """Tune, and measure again what was claimed; what is known is kept after each run."""
+    """Tune, and test the claims; results are written after each run."""
     known: dict[bool, list[Tested]] = {False: [], True: []}
     file.parent.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        # In turn, so that both are known of the same hours.
+        # Alternately, so that both are measured under the same load.
         for same in (False, True):
             tested = run_claim(number, same=same)
             known[same].append(tested)
@@ -115,7 +116,7 @@ def test_claims(count: int, file: Path) -> None:
 
 
 def test_overhead(rounds: int, file: Path) -> None:
-    """How many evaluations a minute has, by ours and by Kernel Tuner, and the ratio of rounds."""
+    """Print evaluations per minute of our tuner and Kernel Tuner, and the ratio of each round."""
     found = compare(rounds, PER_ROUND)
     ratios = [ours / theirs for ours, theirs in found]
     print(
@@ -138,9 +139,9 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=0, help="kernels to tune and measure again")
     parser.add_argument("--operators", action="store_true", help="tune operators of real models")
     parser.add_argument(
-        "--only", default="", help="operators with this text in their name (default: all)"
+        "--only", default="", help="operators whose name contains this text (default: all)"
     )
-    parser.add_argument("--seconds", type=float, default=20.0, help="to search for each (20)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="search time for each (20)")
     parser.add_argument("--overhead", type=int, nargs="?", const=5, default=0, metavar="ROUNDS")
     arguments = parser.parse_args()
     if arguments.operators:

@@ -1,8 +1,8 @@
-"""Cost of backward() of tiny graphs, against torch's CPU: three graphs of a few nodes.
+"""Cost of backward() for three graphs of a few nodes, compared with torch's CPU.
 
-Wall time of one call of backward(), forward left out of it, one thread of kernels, the median over
-repetitions interleaved with the CPU's in the same run. `device thread` is what torch does by
-default for a device that is not the CPU: its engine hands the nodes to a thread of the device.
+Wall time of one call of backward(), without forward, with one kernel thread; the median over
+repetitions that alternate with the CPU's in the same run. `device thread` is torch's default for
+devices other than the CPU: its engine runs the nodes in a thread of the device.
 
     python benchmarks/backward.py [--json FILE] [--repeats N]
 """
@@ -23,7 +23,7 @@ CALLS = 200
 
 
 def graphs(device: str) -> dict[str, Forward]:
-    """Losses of a scalar product, of a chain of 16 nodes, and of two layers of a perceptron."""
+    """Return the losses of a scalar product, a chain of 16 nodes, and a two-layer perceptron."""
     x = torch.full((4,), 0.5, device=device, requires_grad=True)
     rows = torch.full((2, 8), 0.25, device=device)
     layers = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
@@ -43,7 +43,7 @@ def graphs(device: str) -> dict[str, Forward]:
 
 
 def microseconds(forward: Forward) -> float:
-    """Wall time of one backward(), averaged over a short burst."""
+    """Return the wall time of one backward(), averaged over a short burst."""
     spent = 0
     for _ in range(CALLS):
         loss = forward()
@@ -54,7 +54,7 @@ def microseconds(forward: Forward) -> float:
 
 
 def measure(repeats: int) -> list[dict[str, object]]:
-    """One row per graph."""
+    """Return one row per graph."""
     rows: list[dict[str, object]] = []
     host, device = graphs("cpu"), graphs("dl")
     for name in host:

@@ -1,9 +1,9 @@
-"""How long `dl bisect` takes for two wrong operators of 200, by forks and by new processes.
+"""Time of `dl bisect` for two wrong operators out of 200, by forks and by new processes.
 
     python benchmarks/bisecting.py [--jobs N] [--operators N]
 
-The program calls each operator once, on the device; two of them give results that are off by a
-tenth there. The peer is the same search with ``--no-fork``, which imports torch in each run.
+The program calls each operator once on the device, where the results of two are wrong by a tenth.
+The peer is the same search with ``--no-fork``, which imports torch in each run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ print("metric", total.item())
 
 
 def operators(count: int) -> list[str]:
-    """Overloads that compute numbers of a tensor, up to three times, and of a number."""
+    """Return overloads that compute a finite floating-point result of up to three arguments."""
     x = torch.arange(64.0) / 70 + 0.05
     found = []
     for full in sorted(torch._C._dispatch_get_all_op_names()):
@@ -68,7 +68,7 @@ def operators(count: int) -> list[str]:
             numbers = result.layout == torch.strided and result.is_floating_point()
             if numbers and result.numel() and bool(result.isfinite().all()):
                 found.append(str(overload))
-        except Exception:  # noqa: BLE001 - it wants other arguments
+        except Exception:  # noqa: BLE001 - it requires other arguments
             continue
     return found[:count]
 
@@ -92,7 +92,7 @@ def _fits(overload: Any) -> bool:
 
 
 def search(folder: Path, count: int, *options: str) -> tuple[float, list[list[str]], int]:
-    """Seconds, the verdict and the number of runs of one search."""
+    """Return the seconds, the verdict and the number of runs of one search."""
     state = folder / f"state{len(list(folder.glob('*.json')))}.json"
     command = [
         *(sys.executable, "-m", "dl_core.cli", "bisect", "--no-capture", "--state", str(state)),
@@ -116,7 +116,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if not torch.accelerator.is_available():
-        parser.error("no accelerator is here, so no operator could be wrong on one")
+        parser.error("this machine has no accelerator on which an operator could be wrong")
     names = operators(options.operators)
     guilty = [names[len(names) // 3], names[-len(names) // 5]]
     rows = {}

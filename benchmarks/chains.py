@@ -1,10 +1,10 @@
-"""Memory-bound chains of operators: blocks of rows and compiled kernels against whole calls and
-against Inductor.
+"""Memory-bound chains of operators: row blocks and compiled kernels, compared with whole calls and
+Inductor.
 
-A row has the median time of one call, the engines of the graph compiler and Inductor interleaved
-in one run. It is the processor's time, of all threads together: on a machine that does other work,
-the clock's would tell of that. Ratios below 1 are in favour of the engine `tiled`, or `codegen`.
-The last column is the engine `inductor`, on tensors of dl, against Inductor on those of the CPU.
+A row has the median time of one call; the engines of the graph compiler and Inductor alternate in
+one run. It is the processor time of all threads together, because wall-clock time would include
+other load of the machine. Ratios below 1 are in favour of the engine `tiled`, or `codegen`. The
+last column compares the engine `inductor` on dl tensors with Inductor on CPU tensors.
 
     python benchmarks/chains.py [--json FILE] [--repeats N] [--only NAME ...] [--no-inductor]
         [--threads N ...] [--dtypes NAME ...]
@@ -123,7 +123,7 @@ PEERS = ("contract", "Inductor")
 
 
 def ways(name: str, dtype: torch.dtype, inductor: bool) -> dict[str, Callable[[], Any]]:
-    """The ways of running a chain."""
+    """Return the ways of running a chain, by name."""
     function, shapes = CHAINS[name]
     torch.manual_seed(0)
     given = [torch.rand(shape).to(dtype) for shape in shapes]
@@ -145,7 +145,7 @@ def ways(name: str, dtype: torch.dtype, inductor: bool) -> dict[str, Callable[[]
 
 
 def measure(name: str, dtype: torch.dtype, repeats: int, inductor: bool) -> dict[str, Any]:
-    """Medians of one chain, in microseconds of the processor and of the clock."""
+    """Return the medians of one chain, in microseconds of processor time and wall-clock time."""
     torch._dynamo.reset()
     runs = ways(name, dtype, inductor)
     results = {}
@@ -155,7 +155,7 @@ def measure(name: str, dtype: torch.dtype, repeats: int, inductor: bool) -> dict
             made = run()
         if way == "codegen":
             wait_for_kernels()
-            for _ in range(2 * RUNS + 2):  # it checks them, and has them race
+            for _ in range(2 * RUNS + 2):  # it checks and races candidates
                 made = run()
         results[way] = [x.cpu() for x in (made if isinstance(made, tuple) else (made,))]
         if way == "tiled":

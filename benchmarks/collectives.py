@@ -1,7 +1,7 @@
-"""Collectives of two ranks on dl (dicl) against gloo on CPU tensors, and a DDP step of each.
+"""Collectives and a DDP step of two ranks: dicl on dl, compared with gloo on CPU tensors.
 
-Both run in the same two processes, one thread each, in turns. Times are of the wall clock on
-rank 0, medians over all calls.
+Both alternate in the same two processes, with one thread each. Times are wall-clock times on rank
+0, medians over all calls.
 
     python benchmarks/collectives.py [--json FILE] [--repeats N]
 """
@@ -24,7 +24,7 @@ from torch import nn
 
 RANKS = 2
 LIMIT = 1.05
-"""For an all-reduce of 16 MB."""
+"""Maximum ratio for an all-reduce of 16 MB."""
 MEGABYTE = 1 << 18
 """float32 elements."""
 
@@ -50,7 +50,7 @@ def collectives(device: str) -> dict[str, tuple[Call, int]]:
 
 
 def ddp_step(device: str) -> Call:
-    """A training step of a 2.1 million parameter perceptron, 64 rows a rank."""
+    """Return a training step of a perceptron of 2.1 million parameters, with 64 rows per rank."""
     torch.manual_seed(0)
     layers = [nn.Linear(512, 1024), nn.GELU(), nn.Linear(1024, 1024), nn.GELU()]
     model = nn.Sequential(*layers, nn.Linear(1024, 512)).to(device)
@@ -67,7 +67,7 @@ def ddp_step(device: str) -> Call:
 
 
 def seconds(call: Call, count: int) -> list[float]:
-    """Return the seconds of each call, until the device has its result."""
+    """Return the seconds of each call, including synchronization."""
     dist.barrier()
     taken = []
     for _ in range(count):
@@ -79,12 +79,12 @@ def seconds(call: Call, count: int) -> list[float]:
 
 
 def serve(pipe: Connection, rank: int, store: str, repeats: int) -> None:
-    """One rank; rank 0 sends the rows."""
+    """Run one rank; rank 0 sends the rows of the table."""
     torch.set_num_threads(1)
     dist.init_process_group(
         "cpu:gloo,dl:dicl", store=dist.FileStore(store, RANKS), rank=rank, world_size=RANKS
     )
-    # The names of 2.14 are others; these are there in both.
+    # torch 2.14 has new names too; these exist in both releases.
     import warnings
 
     warnings.simplefilter("ignore", FutureWarning)
@@ -97,7 +97,7 @@ def serve(pipe: Connection, rank: int, store: str, repeats: int) -> None:
         for repeat in range(repeats + 1):
             for place in ("cpu", "dl"):
                 taken = seconds(*places[place][name])
-                if repeat > 0:  # the first connects and allocates
+                if repeat > 0:  # the first call connects and allocates
                     times[place].extend(taken)
         gloo, dicl = (statistics.median(times[place]) for place in ("cpu", "dl"))
         rows.append(
@@ -123,7 +123,7 @@ def measure(repeats: int) -> list[Row]:
         try:
             rows: list[Row] = pipes[0].recv()
         except EOFError:
-            raise SystemExit("a rank has ended; its error is above") from None
+            raise SystemExit("a rank has failed; its error is above") from None
         finally:
             for process in processes:
                 process.join(30)

@@ -1,8 +1,8 @@
-"""Convolutions on a GPU by the maker's library and by our own kernels: the results of both, held
-against float64 by the contract's tolerance, and the times of both.
+"""Convolutions on a GPU by the manufacturer's library and by our own kernels: times of both, and
+results compared with float64 by the contract's tolerance.
 
-Each side is a process of its own, for which side it is a process settles for good. The library is
-switched off by the vendor's variable.
+Each side runs in a separate process, because a process cannot change sides. The vendor's variable
+disables the library.
 
     DL_VENDORS=cuda python benchmarks/convolutions.py [--json FILE] [--repeats N] [--small]
 """
@@ -28,13 +28,13 @@ from torch.nn.grad import conv2d_input, conv2d_weight, conv3d_input, conv3d_weig
 from diopi_proto.tolerance import OpClass, compare
 
 SWITCHES = {"cuda": "DL_CUDA_LIBRARIES"}
-"""Variables that switch a vendor's convolution library off, by vendor."""
+"""Variables that disable a vendor's convolution library, by vendor."""
 WAYS = ("forward", "input", "weight")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A convolution: its sizes, and how windows lie, alike on all axes."""
+    """A convolution: its sizes, and stride, padding and dilation, equal on all axes."""
 
     name: str
     input: tuple[int, ...]
@@ -77,7 +77,7 @@ def with_layout(x: torch.Tensor, layout: str) -> torch.Tensor:
 
 
 def operands(case: Case, dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
-    """Input, weight and a gradient of the output, on the CPU: the same in each process."""
+    """Return input, weight and output gradient on the CPU; equal in each process."""
     torch.manual_seed(0)
     x, w = torch.randn(case.input).to(dtype), torch.randn(case.weight).to(dtype)
     convolve = torch.conv2d if x.ndim == 4 else torch.conv3d
@@ -98,7 +98,7 @@ def ways(case: Case, x: torch.Tensor, w: torch.Tensor, y: torch.Tensor) -> Ways:
 
 
 def terms(case: Case, way: str, y: torch.Tensor) -> int:
-    """How many products an element is the sum of, at most."""
+    """Return the maximum number of products that are summed for an element."""
     taps = int(np.prod(case.weight[2:]))
     if way == "weight":
         return y.numel() // y.shape[1]
@@ -115,7 +115,7 @@ def each(cases: tuple[Case, ...]) -> list[tuple[str, Case, torch.dtype, str]]:
 
 
 def measure(cases: tuple[Case, ...], repeats: int, folder: Path) -> None:
-    """One side: writes results as arrays, and milliseconds as JSON."""
+    """Measure one side: write results as arrays, and milliseconds as JSON."""
     times: dict[str, float] = {}
     results: dict[str, Any] = {}
     for name, case, dtype, layout in each(cases):
@@ -138,7 +138,7 @@ def side(arguments: argparse.Namespace, folder: Path, variables: dict[str, str])
 
 
 def judge(cases: tuple[Case, ...], sides: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each convolution: times, and of each side whether it is within the tolerance."""
+    """Return a row for each convolution: the times, and the sides that exceed the tolerance."""
     rows = []
     for name, case, dtype, _ in each(cases):
         given = operands(case, dtype)
@@ -178,14 +178,14 @@ def main() -> None:
     cases = SMALL if arguments.small else CASES
     if arguments.measure is not None:
         measure(cases, arguments.repeats, arguments.measure)
-        # Exit at once: what a driver's library does at the end of a process is not measured.
+        # Exit at once, without the driver's cleanup at the end of a process.
         sys.stdout.flush()
         os._exit(0)
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         sys.exit("benchmarks/convolutions.py: there is no dl device here; `dl doctor` says why")
     properties = torch.dl.get_device_properties(0)
     if properties.vendor not in SWITCHES:
-        print(f"vendor {properties.vendor} convolves by its own kernels alone")
+        print(f"vendor {properties.vendor} has no library for convolutions")
         return
     from dl_vendor_cuda.libraries import libraries
 
@@ -204,7 +204,7 @@ def main() -> None:
     arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
     wrong = [row for row in rows if not (row["library_right"] and row["kernels_right"])]
     if wrong:
-        sys.exit(f"{len(wrong)} of {len(rows)} convolutions are not within the tolerance")
+        sys.exit(f"{len(wrong)} of {len(rows)} convolutions exceed the tolerance")
 
 
 if __name__ == "__main__":

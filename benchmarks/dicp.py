@@ -1,11 +1,11 @@
-"""The graph compiler against eager dl and against Inductor on the CPU.
+"""The graph compiler, compared with eager dl and with Inductor on the CPU.
 
-Models are built here, with random weights. A row has the median time of one call, each way of
-running it interleaved with the others in the same run. It is the processor's time, of all threads
-together: on a machine that does other work, the clock's (``--clock``) would tell of that. Ratios
-below 1 are in favour of the compiler. ``--best-inductor`` adds Inductor with frozen parameters and
-a wrapper in C++, and with ``max-autotune``, for inference. The last column is the compiler's engine
-`inductor` against Inductor on tensors of the CPU.
+Models have random weights. A row has the median time of one call; all ways of running it alternate
+in the same run. It is the processor time of all threads together, because wall-clock time
+(``--clock``) includes other load of the machine. Ratios below 1 are in favour of the compiler.
+``--best-inductor`` adds Inductor with frozen parameters and a wrapper in C++, and with
+``max-autotune``, for inference. The last column compares the compiler's engine `inductor` with
+Inductor on CPU tensors.
 
     python benchmarks/dicp.py [--json FILE] [--repeats N] [--only NAME ...] [--threads N ...]
         [--dtypes NAME ...] [--best-inductor] [--no-inductor] [--clock]
@@ -34,16 +34,16 @@ from dl_dicp.engines.codegen.racing import RUNS, wait_for_kernels
 Run = Callable[[], Tensor]
 
 BY_INDUCTOR = "engine inductor"
-"""The way of running a model by Inductor on tensors of dl."""
+"""Name of the way that runs a model by Inductor on dl tensors."""
 BEST_OF_INDUCTOR: dict[str, dict[str, Any]] = {
     "Inductor, frozen": {"freezing": True, "cpp_wrapper": True},
     "Inductor, max-autotune": {"max_autotune": True, "freezing": True},
 }
-"""Options of Inductor's, by the way of running that they make."""
+"""Options of Inductor by the way of running."""
 
 
 def runner(case: Case, run: Callable[..., Tensor], device: str, dtype: torch.dtype) -> Run:
-    """Return the measured call; it returns the result, or the loss."""
+    """Return the measured call, which returns the result or the loss."""
     given = tuple(x.to(device) for x in case.inputs())
 
     def precision() -> AbstractContextManager[Any]:
@@ -63,7 +63,7 @@ def runner(case: Case, run: Callable[..., Tensor], device: str, dtype: torch.dty
 
 
 def ways(case: Case, dtype: torch.dtype, arguments: argparse.Namespace) -> dict[str, Run]:
-    """The ways of running a model, each with weights of its own."""
+    """Return the ways of running a model, each with its own copy of the weights."""
     torch.manual_seed(0)
     model = case.make().train(case.trains)
 
@@ -97,7 +97,7 @@ def ways(case: Case, dtype: torch.dtype, arguments: argparse.Namespace) -> dict[
 
 
 def measure(name: str, dtype: torch.dtype, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Medians of one model, in microseconds."""
+    """Return the medians of one model, in microseconds."""
     torch._dynamo.reset()
     counters.reset()
     runs = ways(CASES[name], dtype, arguments)
@@ -111,7 +111,7 @@ def measure(name: str, dtype: torch.dtype, arguments: argparse.Namespace) -> dic
         run()
         if way == "codegen":
             wait_for_kernels()
-            for _ in range(2 * RUNS + 2):  # they are checked, and race
+            for _ in range(2 * RUNS + 2):  # candidates are checked and raced in the first calls
                 run()
     worst = max(float((r - results["eager CPU"]).abs().max()) for r in results.values())
     clock = time.perf_counter_ns if arguments.clock else time.process_time_ns
@@ -154,13 +154,13 @@ def shares(row: dict[str, Any]) -> dict[str, float | None]:
 
 
 def format_row(name: str, microseconds: str, columns: dict[str, float | None]) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     cells = (f"{'-' if x is None else format(x, '.2f'):>14}" for x in columns.values())
     return f"{name:<22}{microseconds:>12}{''.join(cells)}"
 
 
 def means(rows: list[dict[str, Any]]) -> dict[str, float | None]:
-    """The geometric mean of each column, over the rows that have it."""
+    """Return the geometric mean of each column, over the rows that have it."""
     made: dict[str, float | None] = {}
     for head in shares(rows[0]):
         values = [share for row in rows if (share := shares(row)[head]) is not None]
@@ -178,9 +178,9 @@ def main() -> int:
     parser.add_argument("--dtypes", nargs="*", default=["float32"])
     parser.add_argument("--best-inductor", action="store_true", help="compiles for minutes")
     parser.add_argument("--no-inductor", action="store_true", help="it needs a C++ compiler")
-    parser.add_argument("--clock", action="store_true", help="measure the clock's time")
+    parser.add_argument("--clock", action="store_true", help="measure wall-clock time")
     arguments = parser.parse_args()
-    # All ways of running a model share its code, whose pieces Dynamo compiles for each.
+    # All ways of running a model share its code, which Dynamo compiles once for each.
     torch._dynamo.config.recompile_limit = 64
     rows = []
     for threads in arguments.threads:

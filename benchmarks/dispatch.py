@@ -1,8 +1,8 @@
-"""Cost of one eager call: 20 common operators at 1 and 1000 elements, against torch's CPU.
+"""Cost of one eager call: 20 operators at 1 and 1000 elements, compared with torch's CPU.
 
-Two figures per operator: the native path, and the zero-copy fallback (the native path switched
-off). Times are thread CPU time of one Python call with gradients off, one thread, the median over
-repetitions interleaved with the CPU's in the same run.
+Two figures per operator: the native path, and the zero-copy fallback (with the native path
+disabled). Times are thread CPU time of one Python call without gradients, on one thread; the median
+over repetitions that alternate with the CPU's in the same run.
 
     python benchmarks/dispatch.py [--json FILE] [--repeats N]
 """
@@ -24,7 +24,7 @@ CALLS = 400
 
 
 def operators(n: int, device: str) -> dict[str, Call]:
-    """The 20 operators on tensors of ``n`` float32 elements."""
+    """Return the 20 operators on tensors of ``n`` float32 elements."""
     generator = torch.Generator().manual_seed(0)
 
     def tensor(*shape: int) -> torch.Tensor:
@@ -62,7 +62,7 @@ def operators(n: int, device: str) -> dict[str, Call]:
 
 
 def nanoseconds(call: Call) -> float:
-    """Thread CPU time of one call, averaged over a short burst."""
+    """Return the thread CPU time of one call, averaged over a short burst."""
     start = time.thread_time_ns()
     for _ in range(CALLS):
         call()
@@ -70,7 +70,7 @@ def nanoseconds(call: Call) -> float:
 
 
 def measure(repeats: int) -> list[dict[str, object]]:
-    """One row per operator and size."""
+    """Return one row per operator and size."""
     from dl_core import _C
 
     native = _C.native_operators(0)
@@ -104,7 +104,7 @@ def measure(repeats: int) -> list[dict[str, object]]:
 
 
 def summary(rows: list[dict[str, object]]) -> dict[str, float]:
-    """Medians over all rows; rows that did not run natively are left out of the native one."""
+    """Return medians over all rows; the native one excludes rows that did not run natively."""
     native = [float(str(row["native_ratio"])) for row in rows if row["ran_natively"]]
     fallback = [float(str(row["fallback_ratio"])) for row in rows]
     return {

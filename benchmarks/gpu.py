@@ -1,11 +1,11 @@
-"""Speed of the kernels on a GPU: operators of all families at three sizes, by the device's clock.
+"""Speed of the kernels on a GPU: operators of all families at three sizes, timed by events.
 
-The peer is torch's own CUDA kernels where torch has CUDA and a GPU, in the same process and in
-turn. Another torch installation can provide them: `--alone cuda` times them there and writes FILE,
-which `--peer FILE` compares with here. Elsewhere it is the roof, measured in the same run: the time
-that the call's bytes and floating-point operations take at the rate of a large copy and of the best
-product. Each row is the ratio to the peer: above 1, dl is slower. Rows of the smallest size tell
-what a call costs.
+If torch has CUDA and a GPU, the peer is torch's own CUDA kernels, alternating in the same process.
+Another torch installation can provide their times: `--alone cuda` measures and writes FILE there,
+and `--peer FILE` compares with it here. Otherwise the peer is the roofline, measured in the same
+run: the time that the call's bytes and floating-point operations take at the rate of a large copy
+and of the best product. Each row has the ratio to the peer: above 1, dl is slower. Rows of the
+smallest size show the overhead of a call.
 
     DL_VENDORS=NAME python benchmarks/gpu.py [--json FILE] [--repeats N] [--sizes NAME ...]
                                              [--only NAME] [--peer FILE]
@@ -31,25 +31,25 @@ from _kernel_rows import chosen, geometric_mean, measured
 SIZES = {"small": 1 << 12, "cached": 1 << 20, "large": 1 << 25}
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 LONG_MILLISECONDS = 100.0
-"""One call that takes so long is measured once."""
+"""Milliseconds from which a call is measured only once."""
 
 
 Peer = Callable[[Call, dict[str, Any]], float | None]
-"""Milliseconds of the peer for a call of dl and the row that it makes; None where it has none."""
+"""Returns the peer's milliseconds for a call of dl and its row; None if the peer has none."""
 
 
 @lru_cache(maxsize=len(SIZES) * len(DTYPES))
 def inputs(n: int, dtype: torch.dtype, device: str) -> Inputs:
-    """Kept, because drawing the numbers of large ones takes longer than most rows."""
+    """Return cached inputs, because drawing large ones takes longer than measuring most rows."""
     return Inputs(n, dtype, device)
 
 
 def medians_of(sides: dict[str, Call], repeats: int) -> dict[str, float]:
-    """Milliseconds of each side, measured in turn."""
+    """Return the milliseconds of both sides, measured alternately."""
     times = {side: burst_length(call, side) for side, call in sides.items()}
     taken: dict[str, list[float]] = {side: [] for side in sides}
     for repeat in range(repeats):
-        # The side that comes second finds warmer caches and a hotter GPU.
+        # The order alternates, because the second side has warmer caches and a hotter GPU.
         for side in sorted(sides, reverse=bool(repeat % 2)):
             taken[side].append(milliseconds(sides[side], times[side], side))
         if max(taken[side][-1] for side in sides) > LONG_MILLISECONDS:
@@ -60,7 +60,7 @@ def medians_of(sides: dict[str, Call], repeats: int) -> dict[str, float]:
 def measure_one(
     make: Make, head: dict[str, Any], dtype: torch.dtype, repeats: int, peer: Peer | None
 ) -> dict[str, Any]:
-    """Medians of both sides, and whether dl ran natively; without `peer` torch's CUDA is timed."""
+    """Return both medians, and whether dl ran natively; without `peer`, torch's CUDA is timed."""
     from dl_core import _C
 
     n = head["elements"]
@@ -75,7 +75,7 @@ def measure_one(
     medians = medians_of(sides, repeats)
     other = medians["cuda"] if peer is None else peer(device, head)
     row["dl_us"] = medians["dl"] * 1e3
-    # A call that moves nothing and multiplies nothing has no roof.
+    # A call without bytes and operations has no roof.
     if not other:
         return row | {"ratio": None}
     return row | {"peer_us": other * 1e3, "ratio": medians["dl"] / other}
@@ -84,7 +84,7 @@ def measure_one(
 def measure_alone(
     device: str, make: Make, head: dict[str, Any], dtype: torch.dtype, repeats: int
 ) -> dict[str, Any]:
-    """Median of a device that is the peer of another run."""
+    """Return the median of a device that will be the peer of another run."""
     call = make(inputs(head["elements"], dtype, device))
     taken = medians_of({device: call}, repeats)[device]
     return {"native": True, "ratio": None, "peer_us": taken * 1e3}
@@ -93,7 +93,7 @@ def measure_alone(
 def measure(
     arguments: argparse.Namespace, of: Callable[..., dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """One row per operator, dtype and size."""
+    """Return one row per operator, dtype and size."""
     rows = []
     for named, make, dtype in chosen(arguments.only, DTYPES):
         for size in arguments.sizes:
@@ -130,7 +130,7 @@ def show(row: dict[str, Any]) -> None:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Geometric means over native rows, of all and by family, dtype and size."""
+    """Return geometric means over native rows: of all, and by family, dtype and size."""
     native = [row for row in rows if row["ratio"] is not None and row["native"]]
 
     def means(key: str) -> dict[str, float | None]:
@@ -149,7 +149,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def gpu_properties() -> Any:
-    """Return the properties of dl:0; exit where it is not a device with memory of its own."""
+    """Return the properties of dl:0; exit if its memory is the host's."""
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         sys.exit("benchmarks/gpu.py: there is no dl device here; `dl doctor` says why")
     from dl_core import _C
@@ -174,16 +174,23 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument(
-        "--only", default="", help="a family, or operators whose name has this text"
+        "--only", default="", help="a family, or operators whose name contains this text"
     )
     parser.add_argument(
-        "--roof-bytes", type=int, default=COPIED_BYTES, help="size of the copy that is the roof"
+        "--roof-bytes",
+        type=int,
+        default=COPIED_BYTES,
+        help="size of the copy that measures the roof",
     )
     parser.add_argument(
-        "--roof-products", type=int, nargs="+", default=PRODUCTS, help="sides of the products"
+        "--roof-products",
+        type=int,
+        nargs="+",
+        default=PRODUCTS,
+        help="sizes of the products that measure the roof",
     )
-    parser.add_argument("--alone", metavar="DEVICE", help="time this device, and not dl")
-    parser.add_argument("--peer", type=Path, help="the JSON of such a run")
+    parser.add_argument("--alone", metavar="DEVICE", help="time this device instead of dl")
+    parser.add_argument("--peer", type=Path, help="JSON file of a run with --alone")
     arguments = parser.parse_args()
     torch.set_grad_enabled(False)
     if arguments.alone is not None:

@@ -1,10 +1,11 @@
-"""Cost of a call in a contract graph, against the same call through torch and through Python.
+"""Cost of a call in a contract graph, compared with the same call through torch and Python.
 
 A graph of 256 calls that each write one small tensor runs on vendor-cpu in the C executor; the same
-calls are made eagerly on device "dl" (functional and with out=) and through diopi_proto's
-host in Python. With 0 elements the operator returns at once, so the figure is the caller's overhead
-but for a few nanoseconds. Times are thread CPU time of one call, one thread, the median over
-repetitions interleaved in the same run; "entry" is what it costs to run a graph of a single call.
+calls are made eagerly on device "dl" (functional and with out=) and through diopi_proto's host in
+Python. With 0 elements the operator returns immediately, so that the figure is the caller's
+overhead except for a few nanoseconds. Times are thread CPU time of one call, on one thread; the
+median over repetitions that alternate in the same run. "entry" is the cost of running a graph of a
+single call.
 
     python benchmarks/graph.py [--json FILE] [--repeats N]
 """
@@ -35,7 +36,7 @@ OPERATORS: dict[str, tuple[tuple[object, ...], Callable[..., object], Callable[.
 
 
 def bound_run(vendor: Vendor, name: str, elements: int, calls: int) -> BoundRun:
-    """A graph of calls that depend on nothing but its inputs, so that each can be made alone."""
+    """Return a bound graph of calls that depend only on its inputs, so that each can run alone."""
     graph = GraphBuilder()
     entry = graph.entry("run")
     a, b = (entry.input(x, [elements], "float32") for x in "ab")
@@ -48,7 +49,7 @@ def bound_run(vendor: Vendor, name: str, elements: int, calls: int) -> BoundRun:
 
 
 def nanoseconds(call: Call, calls: int, times: int) -> float:
-    """Thread CPU time of one of the calls that `call` makes."""
+    """Return the thread CPU time of one of the calls that `call` makes."""
     start = time.thread_time_ns()
     for _ in range(times):
         call()
@@ -56,7 +57,7 @@ def nanoseconds(call: Call, calls: int, times: int) -> float:
 
 
 def measure(vendor: Vendor, name: str, elements: int, repeats: int) -> dict[str, object]:
-    """One row: medians, and ratios to eager calls."""
+    """Return one row: medians, and ratios to eager calls."""
     graph, entry = (bound_run(vendor, name, elements, n) for n in (CALLS, 1))
     x, y, z = (vendor.tensor(np.ones(elements, np.float32)) for _ in range(3))
     bound = vendor.op[f"diopi{name}"]

@@ -1,9 +1,9 @@
-"""Speed of the kernels: operators of all families at three sizes, against torch's own CPU.
+"""Speed of the kernels: operators of all families at three sizes, compared with torch's CPU.
 
-Both sides run in one process, in turn, and each row is the ratio of their medians: above 1, dl is
-slower. The sizes are a small tensor whose call costs as much as its elements, one that fits the
-caches, and one that does not. With one thread, times are CPU time of the process, so that what else
-runs on the machine matters less.
+Both sides alternate in one process, and each row has the ratio of their medians: above 1, dl is
+slower. The sizes are a small tensor, for which the overhead of a call is as large as the work, one
+that fits the caches, and one that does not. With one thread, times are CPU time of the process, so
+that other load on the machine matters less.
 
     python benchmarks/kernels.py [--json FILE] [--repeats N] [--threads N ...] [--only NAME]
 """
@@ -26,17 +26,17 @@ SIZES = {"small": 1 << 12, "cached": 1 << 17, "large": 1 << 21}
 DTYPES = (torch.float32, torch.bfloat16)
 SLOW = 1.3
 BURST_SECONDS = 0.004
-"""A burst repeats a call until the clock's steps and the loop's cost do not matter."""
+"""Seconds of a burst, so that the clock's resolution and the loop's cost do not matter."""
 
 
 def burst_length(call: Call) -> int:
-    """How often to repeat the call in a burst."""
+    """Return how often to repeat the call in a burst."""
     call()
     return max(1, min(2000, int(BURST_SECONDS / max(seconds(call, 1), 1e-7))))
 
 
 def seconds(call: Call, times: int) -> float:
-    """Time of one call: of all threads of the process, or, with several threads, of the wall."""
+    """Return the time of one call: CPU time of the process; wall time with several threads."""
     clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     start = clock()
     for _ in range(times):
@@ -45,7 +45,7 @@ def seconds(call: Call, times: int) -> float:
 
 
 def measure_one(make: Make, n: int, dtype: torch.dtype, repeats: int) -> dict[str, Any]:
-    """Medians of both sides, taken in turn, and whether dl ran natively."""
+    """Return the medians of both sides, measured alternately, and whether dl ran natively."""
     from dl_core import _C
 
     host, device = make(Inputs(n, dtype, "cpu")), make(Inputs(n, dtype, "dl"))
@@ -56,7 +56,7 @@ def measure_one(make: Make, n: int, dtype: torch.dtype, repeats: int) -> dict[st
     native = not _C.fallback_stats()
     taken: dict[str, list[float]] = {"cpu": [], "dl": []}
     for repeat in range(repeats):
-        # Whoever comes second finds warmer caches and a hotter processor.
+        # The order alternates, because the second side has warmer caches and a hotter processor.
         for side in ("cpu", "dl") if repeat % 2 else ("dl", "cpu"):
             taken[side].append(seconds(host if side == "cpu" else device, times))
     cpu, dl = (statistics.median(taken[side]) for side in ("cpu", "dl"))
@@ -64,7 +64,7 @@ def measure_one(make: Make, n: int, dtype: torch.dtype, repeats: int) -> dict[st
 
 
 def measure(repeats: int, threads: int, only: str) -> list[dict[str, Any]]:
-    """One row per operator, dtype and size."""
+    """Return one row per operator, dtype and size."""
     torch.set_num_threads(threads)
     rows = []
     for head, make, dtype in chosen(only, DTYPES):
@@ -87,7 +87,7 @@ def show(row: dict[str, Any]) -> None:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Geometric means by dtype and number of threads, over native rows, and the slow ones."""
+    """Return geometric means over native rows by dtype and threads, and the slow rows."""
     measured = [row for row in rows if row["ratio"] is not None]
     native = [row for row in measured if row["native"]]
     groups = sorted({(row["dtype"], row["threads"]) for row in native})
@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument(
-        "--only", default="", help="a family, or operators whose name has this text"
+        "--only", default="", help="a family, or operators whose name contains this text"
     )
     arguments = parser.parse_args()
     torch.set_grad_enabled(False)

@@ -1,10 +1,10 @@
-"""Training steps of the three example models on dl and on the CPU, and where their time goes.
+"""Training steps of the three example models on dl and on the CPU, with a breakdown of time.
 
 Each case is one model in one dtype with one number of threads. Steps on the two devices alternate
-in one process, on the same data; the figures are medians. The shares say how much of a dl step is
-spent in products and convolutions (which the vendor gives to libraries where they are installed),
-in its other kernels, in fallbacks to torch's CPU kernels, and elsewhere (Python, autograd,
-dispatch). With ``--without-libraries`` the vendor's own kernels do everything.
+in one process, on the same data; the figures are medians. The shares are the fractions of a dl step
+in products and convolutions (for which the vendor calls installed libraries), in its other kernels,
+in fallbacks to torch's CPU kernels, and elsewhere (Python, autograd, dispatch). With
+``--without-libraries`` the vendor uses only its own kernels.
 
     python benchmarks/models.py [--json FILE] [--repeats N] [--quick] [--without-libraries]
 """
@@ -27,15 +27,15 @@ MODELS = ("cnn", "encoder", "decoder")
 DTYPES = ("float32", "bfloat16")
 THREADS = (1, 2)
 EXAMPLES = Path(__file__).parents[1] / "examples"
-# torch's CPU kernels and the vendor's wait for each other's threads otherwise.
+# Otherwise, idle threads of torch's and the vendor's pools spin and delay each other.
 ENVIRONMENT = {"OMP_WAIT_POLICY": "passive"}
-# Operators that a vendor may delegate to a library.
+# Operators for which a vendor may call a library.
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward"}
 PORTABLE = {"DL_CPU_ONEDNN": "off", "DL_CPU_OPENBLAS": "off"}
 
 
 def training_step(model: str, device: str, dtype: str, quick: bool) -> Callable[[], float]:
-    """A function that trains one step on fixed data and returns the loss."""
+    """Return a function that trains one step on fixed data and returns the loss."""
     import torch
 
     sys.path.insert(0, str(EXAMPLES))
@@ -87,7 +87,7 @@ def seconds(step: Callable[[], float]) -> float:
 
 
 def shares(step: Callable[[], float]) -> dict[str, float]:
-    """How the time of one dl step divides, with every call timed."""
+    """Return the shares of one dl step's time; every call is timed."""
     import torch
 
     torch.dl.reset_native_stats()
@@ -105,7 +105,7 @@ def shares(step: Callable[[], float]) -> dict[str, float]:
 
 
 def measure(model: str, dtype: str, threads: int, repeats: int, quick: bool) -> dict[str, Any]:
-    """One case, in this process."""
+    """Measure one case in this process."""
     import torch
 
     torch.set_num_threads(threads)
@@ -129,7 +129,7 @@ def measure(model: str, dtype: str, threads: int, repeats: int, quick: bool) -> 
 
 
 def in_a_process(arguments: argparse.Namespace, case: tuple[str, str, int]) -> dict[str, Any]:
-    """Run the case in a process of its own, with fresh thread pools and allocators."""
+    """Measure a case in a new process, with new thread pools and allocators."""
     command = [sys.executable, __file__, "--case", *map(str, case)]
     command += ["--repeats", str(arguments.repeats), *(["--quick"] if arguments.quick else [])]
     added = {**ENVIRONMENT, **(PORTABLE if arguments.without_libraries else {})}

@@ -1,17 +1,17 @@
-"""Overhead of the op tools: OpObserve for each operator, OpTimeMeasure as a share of a step.
+"""Overhead of the op tools: OpObserve per operator, OpTimeMeasure and OpAutoCompare per step.
 
-Observing is compared with bare ``torch.add`` on small CPU tensors and includes torch's own mode,
-whose share is shown, too; thread CPU time, gradients off, bursts of the three interleaved.
+Observing is compared with bare ``torch.add`` on small CPU tensors. It includes the cost of torch's
+own mode, which is shown too; thread CPU time without gradients, in alternating bursts.
 
 Timing runs a small CNN and a small transformer on the device under test, at the tool's default
-budget: how much longer measured steps are than those around them, from the third step on, in
-percent of these steps, together with the tool's own report. Steps that are not measured are
+budget. The figure is the extra time of measured steps over those around them, from the third step
+on, in percent of these steps, next to the tool's own report. Steps that are not measured are
 compared with a run without the tool.
 
-Comparing trains the same models without and with OpAutoCompare at its default budget, in turns:
-how many times as long the steps are from the third one on, and in a second stretch of as many, when
-what is new has been seen; by wall time, by the time of the program's thread, and by the processor
-time of all threads, those that compute references included.
+Comparing trains the same models without and with OpAutoCompare at its default budget, alternately.
+The figures are ratios of step times: from the third step on, and in a second run of equal length,
+in which no signature is new; by wall time, by CPU time of the program's thread, and by CPU time of
+all threads, including those that compute references.
 
     python benchmarks/optools.py [--json FILE] [--repeats N] [--steps N] [--part NAME]...
 """
@@ -40,14 +40,14 @@ Step = Callable[[], None]
 
 
 class Empty(TorchFunctionMode):
-    """The least that any tool at the level of Python's interface costs."""
+    """An empty mode: the minimum cost of any tool of this kind."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 
 def burst(call: Callable[[], object]) -> float:
-    """Microseconds of thread CPU time of one call."""
+    """Return the microseconds of thread CPU time of one call."""
     start = time.thread_time_ns()
     for _ in range(CALLS):
         call()
@@ -55,7 +55,7 @@ def burst(call: Callable[[], object]) -> float:
 
 
 def observing(repeats: int, directory: str) -> dict[str, float]:
-    """Microseconds of one ``torch.add``: bare, under an empty mode, observed."""
+    """Return the microseconds of one ``torch.add``: bare, under an empty mode, observed."""
     a, b = torch.ones(4), torch.ones(4)
 
     def call() -> object:
@@ -74,7 +74,7 @@ def observing(repeats: int, directory: str) -> dict[str, float]:
 
 
 def cnn(device: str) -> Step:
-    """A step of a small convolutional network on 16 images of 3 x 32 x 32."""
+    """Return a step of a small convolutional network on 16 images of 3 x 32 x 32."""
     nn = torch.nn
     model = nn.Sequential(
         nn.Conv2d(3, 32, 3, padding=1),
@@ -96,7 +96,7 @@ def cnn(device: str) -> Step:
 
 
 def transformer(device: str) -> Step:
-    """A step of a two-layer encoder of width 128 on 8 sequences of 64 tokens."""
+    """Return a step of a two-layer encoder of width 128 on 8 sequences of 64 tokens."""
     nn = torch.nn
     layer = nn.TransformerEncoderLayer(128, 4, 256, dropout=0.0, batch_first=True)
     encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
@@ -121,11 +121,11 @@ def training(model: torch.nn.Module, loss_of: Callable[[], torch.Tensor]) -> Ste
 
 
 def timing(step: Step, device: str, steps: int, directory: str) -> dict[str, Any]:
-    """Overhead of the tool at its default budget, measured from outside and by itself.
+    """Return the overhead of the tool at its default budget: measured here, and its own report.
 
-    What a measured step costs is its length less the median of the steps around it that were not
-    measured, so that other users of the machine do not matter much. By the processor time of the
-    program's thread they matter less still; it says nothing of waiting for a device.
+    The cost of a measured step is its duration minus the median of the unmeasured steps around it,
+    so that other load on the machine matters little. It matters even less for the CPU time of the
+    program's thread, which does not include waiting for a device.
     """
     for _ in range(10):
         step()
@@ -162,7 +162,7 @@ def added(times: list[float], measured: list[int]) -> float:
 def lengths(
     step: Step, steps: int, tool: OpTimeMeasure | None = None
 ) -> tuple[list[float], list[float], list[int]]:
-    """Seconds of each step, by the wall and by its thread, and which of them the tool measured."""
+    """Return wall and thread seconds of each step, and which steps the tool measured."""
     times, processor, measured = [], [], []
     for at in range(steps):
         if tool is not None and tool.measuring:
@@ -175,7 +175,7 @@ def lengths(
 
 
 def comparing(step: Step, device: str, steps: int, rounds: int) -> dict[str, Any]:
-    """How many times as long steps are under OpAutoCompare, from the third one on, and later."""
+    """Return ratios of step times with OpAutoCompare to those without, early and later."""
     ratios: dict[str, list[dict[str, float]]] = {"third": [], "later": []}
     for _ in range(10):
         step()
@@ -186,7 +186,7 @@ def comparing(step: Step, device: str, steps: int, rounds: int) -> dict[str, Any
             step(), step()
             compared = {when: seconds(step, steps) for when in ratios}
         looked = tool.results.coverage()
-        # Machines get faster and slower: the tool is between two runs without it.
+        # The run with the tool is between two without, because the machine's speed varies.
         after = seconds(step, steps)
         for when, found in ratios.items():
             found.append({x: 2 * compared[when][x] / (before[x] + after[x]) for x in CLOCKS})

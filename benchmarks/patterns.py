@@ -1,7 +1,7 @@
-"""Sequences that patterns rewrite: the fused call against the calls that it replaces.
+"""Sequences that patterns rewrite: the fused call, compared with the calls that it replaces.
 
-A row has the median processor time of a call with the pattern and without it, interleaved in one
-run on one thread, both with the tiled engine. Ratios below 1 are in favour of the pattern.
+A row has the median processor times of a call with and without the pattern, alternating in one run
+on one thread, both with the tiled engine. Ratios below 1 are in favour of the pattern.
 
     python benchmarks/patterns.py [--json FILE] [--repeats N] [--only NAME ...]
 """
@@ -54,7 +54,7 @@ ROWS: dict[str, tuple[str, Callable[..., Tensor], tuple[tuple[int, ...], ...]]] 
     "attention with a mask": ("attention", masked_attention, ((HEADS,) * 3) + ((256, 256),)),
     "product and bias": ("linear-bias", linear, ((128, 512), (512, 512), (512,))),
     "product and residual": ("linear-bias", linear, ((128, 512), (512, 512), (128, 512))),
-    "product and bias, one word": ("linear-bias", linear, ((1, 512), (512, 512), (512,))),
+    "product and bias, one token": ("linear-bias", linear, ((1, 512), (512, 512), (512,))),
     "polynomial": ("multiply-add", polynomial, ((2048, 1024), (2048, 1024))),
     "polynomial, small": ("multiply-add", polynomial, ((64, 256), (64, 256))),
 }
@@ -62,7 +62,7 @@ ROWS: dict[str, tuple[str, Callable[..., Tensor], tuple[tuple[int, ...], ...]]] 
 
 
 def measure(name: str, repeats: int) -> dict[str, Any]:
-    """Medians of one sequence in microseconds."""
+    """Return the medians of one sequence, in microseconds."""
     torch._dynamo.reset()
     pattern, function, shapes = ROWS[name]
     given = [torch.rand(shape, device="dl") for shape in shapes]

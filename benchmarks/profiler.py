@@ -1,9 +1,9 @@
-"""Overhead of torch.profiler for a call on dl, against a call on torch's CPU.
+"""Overhead of torch.profiler for a call on dl, compared with a call on torch's CPU.
 
-Common operators at 64 elements, eager, gradients off, one thread. The overhead is the time of a
-call while a profile records (activities CPU, and PrivateUse1 for dl) less that of a call without;
-the median over repetitions interleaved between both devices. The time that a profile takes to end
-is not in it.
+Common operators at 64 elements, eager, without gradients, on one thread. The overhead is the time
+of a call while a profile records (activities CPU, and PrivateUse1 for dl) minus that of a call
+without; the median over repetitions that alternate between both devices. It does not include the
+end of a profile.
 
     python benchmarks/profiler.py [--json FILE] [--repeats N]
 """
@@ -40,7 +40,7 @@ def operators(device: str) -> dict[str, Callable[[], object]]:
 
 
 def nanoseconds(call: Callable[[], object]) -> float:
-    """Thread CPU time of one call, averaged over a burst."""
+    """Return the thread CPU time of one call, averaged over a burst."""
     start = time.thread_time_ns()
     for _ in range(CALLS):
         call()
@@ -48,7 +48,7 @@ def nanoseconds(call: Callable[[], object]) -> float:
 
 
 def overhead(call: Callable[[], object], device: str) -> tuple[float, float]:
-    """Nanoseconds of a call without a profile, and what one adds."""
+    """Return the nanoseconds of a call without a profile, and those that a profile adds."""
     plain = nanoseconds(call)
     with profile(activities=ACTIVITIES[device]):
         recorded = nanoseconds(call)

@@ -1,8 +1,8 @@
-"""Sizes that vary: a decoding loop whose cache of keys and values grows, in batches that vary.
+"""Dynamic sizes: a decoding loop with a growing key-value cache, in batches of varying size.
 
-What is counted is how often a graph was recorded; what is measured is the processor's time of the
-first call, of a call at sizes that are new to the program, and of one at sizes that it has seen,
-against eager mode in the same run and against programs that serve one layout each.
+The benchmark counts how often a graph is recorded, and measures the processor time of the first
+call, of calls at new sizes, and of calls at earlier sizes, compared with eager mode in the same run
+and with programs for one layout each.
 
     python benchmarks/sizes.py [--json FILE] [--lengths N] [--batches N ...]
 """
@@ -27,11 +27,11 @@ from dl_dicp import statistics as counters
 WIDTH, HEADS, WORDS = 64, 4, 100
 Cache = list[tuple[Tensor, Tensor]]
 FIRST = 7
-"""Words that the cache holds at first; a batch of as many would be the same size to Dynamo."""
+"""Tokens in the cache at first; Dynamo would identify this size with an equal batch size."""
 
 
 class Layer(nn.Module):
-    """Pre-norm attention over a cache that it returns one word longer, and a gated product."""
+    """Pre-norm attention, which returns its cache one token longer, and a gated product."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Two layers, and the words' embedding as the last one."""
+    """Two layers; the output layer is the embedding."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,14 +69,14 @@ class Decoder(nn.Module):
 
 
 def empty(batch: int) -> Cache:
-    """A cache of ``FIRST`` words for each layer."""
+    """Return a cache of ``FIRST`` tokens for each layer."""
     numbers = torch.Generator().manual_seed(batch)
     shape = (batch, HEADS, FIRST, WIDTH // HEADS)
     return [tuple(torch.randn(shape, generator=numbers).to("dl") for _ in "kv") for _ in range(2)]
 
 
 def decode(run: Callable[..., tuple[Tensor, Cache]], batch: int, lengths: int) -> list[float]:
-    """Processor time of each step, in seconds."""
+    """Return the processor time of each step, in seconds."""
     word, cache, times = torch.ones(batch, 1, dtype=torch.long, device="dl"), empty(batch), []
     for _ in range(lengths):
         start = time.process_time()
@@ -87,7 +87,7 @@ def decode(run: Callable[..., tuple[Tensor, Cache]], batch: int, lengths: int) -
 
 
 def measure(batches: list[int], lengths: int, one_layout: bool) -> dict[str, object]:
-    """A row of the table."""
+    """Return a row of the table."""
     torch._dynamo.reset()
     counters.reset()
     torch.manual_seed(0)
@@ -99,7 +99,7 @@ def measure(batches: list[int], lengths: int, one_layout: bool) -> dict[str, obj
         patch.object(dl_dicp.compiled, "shapes_of", (lambda _: None) if one_layout else found),
     ):
         new = [decode(compiled, batch, lengths) for batch in batches]
-        # The last batch only: a program caches the results of 64 tuples of sizes.
+        # Only the last batch, because a program caches the results of 64 tuples of sizes.
         seen = [decode(compiled, batches[-1], lengths) for _ in range(2)][1:]
         eager = [decode(model, batch, lengths) for batch in batches]
     rest = [t for times in new for t in times][2:]
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", default=[2, 3, 5])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    measure([2], 3, one_layout=False)  # imports and compilation that happen once do not count
+    measure([2], 3, one_layout=False)  # excludes imports and compilation that happen once
     rows = [measure(arguments.batches, arguments.lengths, each) for each in (False, True)]
     for name in rows[0]:
         print(

@@ -1,7 +1,8 @@
-"""Steps of training on a GPU: a GPT-2 of 124 million parameters, once with so few tokens that the
-host decides, and a ResNet-50; in float32 and under autocast in bfloat16.
+"""Training steps on a GPU: a GPT-2 of 124 million parameters, also with so few tokens that the host
+is the bottleneck, and a ResNet-50; in float32 and with autocast to bfloat16.
 
-`--alone cuda` times another torch's CUDA on the same GPU, whose JSON `--peer` compares with.
+`--alone cuda` times CUDA of another torch installation on the same GPU; `--peer` compares with its
+JSON.
 
     DL_VENDORS=NAME python benchmarks/training.py [--json FILE] [--steps N] [--peer FILE]
     other-python benchmarks/training.py --alone cuda --json FILE
@@ -23,11 +24,11 @@ from torch.nn import functional
 
 VOCABULARY, WIDTH, HEADS, LAYERS, LONGEST = 50304, 768, 12, 12, 1024
 WARM_UP = 4
-"""Steps before those that are timed."""
+"""Number of warmup steps."""
 
 
 class Block(nn.Module):
-    """Block of a decoder: attention and two layers, each behind a norm."""
+    """Pre-norm block of a decoder: attention and two linear layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +45,7 @@ class Block(nn.Module):
 
 
 class Decoder(nn.Module):
-    """GPT-2's sizes; embedding and head share a weight."""
+    """A decoder of GPT-2's size; embedding and head share a weight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +77,7 @@ class Bottleneck(nn.Module):
 
 
 def resnet() -> nn.Module:
-    """ResNet-50."""
+    """Return a ResNet-50."""
     layers: list[nn.Module] = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)]
     layers += [nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     inputs = 64
@@ -136,8 +137,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, default=Path("build/bench/training.json"))
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--alone", metavar="DEVICE", help="time this device, and not dl")
-    parser.add_argument("--peer", type=Path, help="the JSON of such a run")
+    parser.add_argument("--alone", metavar="DEVICE", help="time this device instead of dl")
+    parser.add_argument("--peer", type=Path, help="JSON file of a run with --alone")
     arguments = parser.parse_args()
     device = arguments.alone or "dl"
     if not hasattr(torch, device) or not getattr(torch, device).is_available():
