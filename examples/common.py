@@ -19,12 +19,12 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def default_device() -> torch.device:
-    """Return the accelerator that torch found, or the CPU where there is none."""
+    """Return the accelerator that torch found, or the CPU if there is none."""
     return torch.accelerator.current_accelerator() or torch.device("cpu")
 
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the arguments that every example takes."""
+    """Return a parser with the common arguments of the examples."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--device", type=torch.device, default=default_device())
     parser.add_argument("--dtype", choices=DTYPES, default="float32", help="bfloat16: autocast")
@@ -33,7 +33,7 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounding",
         choices=("nudged", "no-onednn"),
-        help="round otherwise: weights moved by one ulp, up or down; torch's CPU without oneDNN",
+        help="change rounding: move each weight by one ulp, or disable oneDNN on the CPU",
     )
     parser.add_argument("--metrics", type=Path, help="write losses and times to this JSON file")
     parser.add_argument("--quick", action="store_true", help="a few steps on small batches")
@@ -47,10 +47,10 @@ def autocast(device: torch.device, dtype: str) -> torch.autocast:
 
 
 def round_otherwise(model: torch.nn.Module, rounding: str | None, seed: int) -> None:
-    """Make a run differ in roundings alone: what comes of it shows how far training carries them.
+    """Change only the rounding of a run, to measure how training amplifies rounding errors.
 
-    ``nudged`` moves every weight to a neighbouring number, the side drawn from ``seed``;
-    ``no-onednn`` has torch's CPU compute with its other kernels.
+    ``nudged`` moves every weight to an adjacent number, up or down at random from ``seed``;
+    ``no-onednn`` makes torch's CPU use its other kernels.
     """
     if rounding == "no-onednn":
         torch.backends.mkldnn.enabled = False
@@ -81,7 +81,7 @@ def windows(text: torch.Tensor, shape: tuple[int, int], seed: int) -> Iterator[t
 
 
 class RunLog:
-    """Losses and seconds of each step, with a progress bar while the steps run."""
+    """Record of the loss and seconds of each step, with a progress bar."""
 
     def __init__(self, label: str, device: torch.device, total_steps: int) -> None:
         self.losses: list[float] = []
@@ -111,7 +111,7 @@ class RunLog:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[list[torch.Tensor]]:
-        """Time one step; the block appends its loss to the list it gets."""
+        """Time one step; the body of the with statement appends its loss to the list."""
         loss: list[torch.Tensor] = []
         start = time.perf_counter()
         yield loss
@@ -130,7 +130,7 @@ class RunLog:
         print(f"{self._label}: {text}", flush=True)
 
     def finish(self, accuracy: float, metrics: Path | None, arguments: dict[str, Any]) -> None:
-        """Print the outcome and, if asked, write it as JSON."""
+        """Print the results and, with ``--metrics``, write them as JSON."""
         steps = sorted(self.step_seconds)
         median = steps[len(steps) // 2]
         self._say(f"accuracy {accuracy:.2%}, median step {median * 1e3:.1f} ms")
@@ -148,7 +148,7 @@ class RunLog:
             "step_seconds": self.step_seconds,
             "accuracy": accuracy,
             "peak_allocated_bytes": allocated,
-            # Linux counts the resident set in KiB.
+            # Linux reports the resident set in KiB.
             "peak_resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
         metrics.parent.mkdir(parents=True, exist_ok=True)

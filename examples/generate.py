@@ -1,4 +1,4 @@
-"""Continue a batch of token sequences with a GPT-style decoder in bfloat16, weights at random."""
+"""Continue a batch of token sequences by a GPT-style decoder in bfloat16 with random weights."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ WORDS, WIDTH, HEADS, LAYERS, LENGTH = 8192, 768, 12, 6, 256
 
 
 class Layer(nn.Module):
-    """Attention to a cache of keys and values, and two linear layers.
+    """Attention with a key-value cache, and two linear layers.
 
-    :param rows: sequences of the batch, each with its part of the cache.
+    :param rows: number of sequences in the batch, each with its part of the cache.
     """
 
     def __init__(self, rows: int) -> None:
@@ -39,7 +39,7 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Tokens of one place to the next place's logits."""
+    """Maps the tokens at one position to the logits of the next."""
 
     def __init__(self, rows: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Decoder(nn.Module):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", type=torch.device, default=default_device())
-    parser.add_argument("--rows", type=int, default=8, help="sequences that go on together")
+    parser.add_argument("--rows", type=int, default=8, help="number of sequences in the batch")
     parser.add_argument("--rounds", type=int, default=3, help=f"of {LENGTH} tokens each")
     args = parser.parse_args()
 

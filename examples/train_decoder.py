@@ -18,7 +18,7 @@ from common import (
 def build_model(length: int, dropout: float, width: int = 256) -> LlamaForCausalLM:
     """Return a small decoder with random weights: 8 query heads share 2 key-value heads.
 
-    :param width: of the hidden states, a multiple of 16.
+    :param width: width of the hidden states, a multiple of 16.
     """
     config = LlamaConfig(
         vocab_size=256,

@@ -16,15 +16,15 @@ from common import (
 
 MASK = 256
 VOCABULARY = 264
-IGNORED = -100  # the label that the loss leaves out
+IGNORED = -100  # label that the loss ignores
 
 
 def mask_bytes(
     tokens: torch.Tensor, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return inputs and labels: 15 % of the bytes are to be guessed, as in BERT's recipe.
+    """Return inputs and labels: 15 % of the bytes are to be predicted, as in BERT's recipe.
 
-    Of those, 80 % are masked, 10 % replaced by a random byte and 10 % left as they are.
+    Of those, 80 % are masked, 10 % replaced by a random byte, and 10 % unchanged.
     """
     chosen = torch.rand(tokens.shape, generator=generator) < 0.15
     fate = torch.rand(tokens.shape, generator=generator)
@@ -37,7 +37,7 @@ def mask_bytes(
 def build_model(length: int, dropout: float, width: int = 256) -> BertForMaskedLM:
     """Return a small encoder with random weights for sequences of up to ``length`` bytes.
 
-    :param width: of the hidden states, a multiple of the 4 heads.
+    :param width: width of the hidden states, a multiple of 4, the number of heads.
     """
     config = BertConfig(
         vocab_size=VOCABULARY,

@@ -11,7 +11,7 @@ from typing import Any
 from dl_autotune import Launch, SearchSpace, TunableKernel
 
 HERE = Path(__file__).parent
-# Arguments and reference are those of the kernel in C++.
+# Same arguments and reference as for the C++ kernel.
 PRODUCT = runpy.run_path(str(HERE / "gemm.py"))["kernel"]
 
 space = SearchSpace(

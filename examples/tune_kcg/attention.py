@@ -1,4 +1,4 @@
-"""Attention of several heads, whose products go through DeepGen's interface."""
+"""Multi-head attention, whose matrix products go through DeepGen's interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import nn
 
 
 def into_heads(x: torch.Tensor, heads: int) -> torch.Tensor:
-    """Shape (batch, length, heads * width) to (batch, heads, length, width)."""
+    """Reshape (batch, length, heads * width) to (batch, heads, length, width)."""
     batch, length, dim = x.shape
     return x.view(batch, length, heads, dim // heads).transpose(1, 2)
 
@@ -19,9 +19,9 @@ def into_heads(x: torch.Tensor, heads: int) -> torch.Tensor:
 def attend(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, f_mm: Matmul, *, causal: bool
 ) -> torch.Tensor:
-    """Scaled dot-product attention of all heads, joined: shape (batch, length, heads * width).
+    """Return scaled dot-product attention of all heads, shape (batch, length, heads * width).
 
-    :param causal: whether a place sees only itself and those before it.
+    :param causal: True: a position attends only to itself and earlier positions.
     """
     scores = f_mm(q, k.transpose(-1, -2)) * q.shape[-1] ** -0.5
     if causal:
@@ -32,9 +32,9 @@ def attend(
 
 
 class Attention(nn.Module):
-    """Self-attention with a product each for queries, keys, values and what comes out.
+    """Self-attention with a matrix product each for queries, keys, values and the output.
 
-    :param placed: what tells queries and keys, shape (batch, heads, length, width), their places.
+    :param placed: position embedding of queries and keys, shape (batch, heads, length, width).
     """
 
     def __init__(

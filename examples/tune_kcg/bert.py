@@ -1,4 +1,4 @@
-"""A small BERT: every place sees all others, and sums are normalised."""
+"""A small BERT: bidirectional attention, and normalization after each sum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward network, each added to what came in and normalised."""
+    """Attention and a feed-forward network, each with a residual connection and normalization."""
 
     def __init__(self, args: ModelArgs, f_mm: Matmul) -> None:
         super().__init__()
@@ -24,9 +24,9 @@ class Block(nn.Module):
 
 
 class BERT(nn.Module):
-    """Tokens, shape (batch, length), to shape (batch, length, dim).
+    """Maps tokens, shape (batch, length), to features, shape (batch, length, dim).
 
-    :param baseline: whether products are torch's.
+    :param baseline: True: use torch's matrix products.
     """
 
     def __init__(self, baseline: bool, args: ModelArgs | None = None) -> None:

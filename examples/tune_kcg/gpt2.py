@@ -1,4 +1,4 @@
-"""A small GPT-2: one product makes queries, keys and values; the last layer is the embedding."""
+"""A small GPT-2: one product for queries, keys and values; the output layer is the embedding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import nn
 
 
 class JointAttention(nn.Module):
-    """Causal self-attention whose queries, keys and values are one product."""
+    """Causal self-attention, with one matrix product for queries, keys and values."""
 
     def __init__(self, args: ModelArgs, f_mm: Matmul) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class JointAttention(nn.Module):
 
 
 def block(args: ModelArgs, f_mm: Matmul) -> PreNormBlock:
-    """One of its layers."""
+    """Return one layer."""
     return PreNormBlock(
         (nn.LayerNorm(args.dim), JointAttention(args, f_mm)),
         (nn.LayerNorm(args.dim), feed_forward(args, f_mm, bias=True, gelu="tanh")),
@@ -33,9 +33,9 @@ def block(args: ModelArgs, f_mm: Matmul) -> PreNormBlock:
 
 
 class GPT2(nn.Module):
-    """Tokens, shape (batch, length), to logits, shape (batch, length, vocab_size).
+    """Maps tokens, shape (batch, length), to logits, shape (batch, length, vocab_size).
 
-    :param baseline: whether products are torch's.
+    :param baseline: True: use torch's matrix products.
     """
 
     def __init__(self, baseline: bool, args: ModelArgs | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A small Llama 2: places turn queries and keys, and the feed-forward network has a gate."""
+"""A small Llama 2: rotary position embeddings, and a gated feed-forward network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rotate(x: torch.Tensor) -> torch.Tensor:
 
 
 class GatedFeedForward(nn.Module):
-    """Three products instead of two, and so two thirds of the width, in steps of 64."""
+    """Three products instead of two; two thirds of the usual width, rounded to 64, compensate."""
 
     def __init__(self, args: ModelArgs, f_mm: Matmul) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class GatedFeedForward(nn.Module):
 
 
 def block(args: ModelArgs, f_mm: Matmul) -> PreNormBlock:
-    """One of its layers."""
+    """Return one layer."""
     return PreNormBlock(
         (nn.RMSNorm(args.dim, EPSILON), Attention(args, f_mm, causal=True, placed=rotate)),
         (nn.RMSNorm(args.dim, EPSILON), GatedFeedForward(args, f_mm)),
@@ -53,9 +53,9 @@ def block(args: ModelArgs, f_mm: Matmul) -> PreNormBlock:
 
 
 class Llama2(nn.Module):
-    """Tokens, shape (batch, length), to logits, shape (batch, length, vocab_size).
+    """Maps tokens, shape (batch, length), to logits, shape (batch, length, vocab_size).
 
-    :param baseline: whether products are torch's.
+    :param baseline: True: use torch's matrix products.
     """
 
     def __init__(self, baseline: bool, args: ModelArgs | None = None) -> None:

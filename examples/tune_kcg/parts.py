@@ -25,12 +25,12 @@ class ModelArgs:
 
 
 def matmul_of(baseline: bool) -> Matmul:
-    """Return the matrix product: torch's, or a tuned kernel where one is registered."""
+    """Return the matrix product: torch's, or a tuned kernel if one is registered."""
     return torch.matmul if baseline else OpProxy.f_matmul
 
 
 class Embedding(nn.Module):
-    """Tokens with their places, which are learned."""
+    """Token embedding plus learned position embedding."""
 
     def __init__(self, args: ModelArgs) -> None:
         super().__init__()
@@ -44,9 +44,9 @@ class Embedding(nn.Module):
 
 
 def feed_forward(args: ModelArgs, f_mm: Matmul, *, bias: bool, gelu: str = "none") -> nn.Module:
-    """Two products with GELU between.
+    """Return two linear layers with GELU between them.
 
-    :param gelu: how that is approximated.
+    :param gelu: approximation of GELU, as in torch.
     """
     return nn.Sequential(
         CustomLinear(args.dim, 4 * args.dim, bias=bias, f_mm=f_mm),
@@ -56,9 +56,9 @@ def feed_forward(args: ModelArgs, f_mm: Matmul, *, bias: bool, gelu: str = "none
 
 
 class PreNormBlock(nn.Module):
-    """Layers in turn, each computed of what is normalised, and added to what came in.
+    """Residual layers, each with normalized inputs.
 
-    :param parts: pairs of a normalisation and a layer.
+    :param parts: pairs of a normalization and a layer.
     """
 
     def __init__(self, *parts: tuple[nn.Module, nn.Module]) -> None:

@@ -17,13 +17,11 @@ MODELS = {"bert": BERT, "gpt2": GPT2, "llama2": Llama2}
 
 
 def main() -> int:
-    """Return the exit status: 1 where the kernels make the model wrong."""
+    """Return the exit status: 1 if the tuned kernels change the model's output."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("kernels", nargs="?", help="kernels to use, or to make with --tune")
+    parser.add_argument("kernels", nargs="?", help="file of kernels to use, or to write by --tune")
     parser.add_argument("--model", choices=list(MODELS), default="bert")
-    parser.add_argument(
-        "--tune", type=int, default=0, help="tune each shape by so many evaluations"
-    )
+    parser.add_argument("--tune", type=int, default=0, help="number of evaluations per shape")
     given = parser.parse_args()
     made = f"{given.model}.json" if given.tune else Path(__file__).with_name("precompiled.json")
     kernels = given.kernels or str(made)

@@ -1,10 +1,10 @@
-// C = A B in half precision, block by block; two tiles say how a block is walked.
+// C = A B in half precision, block by block; two tile shapes determine the loops.
 #include "helper/act.hpp"
 
 using L1TileShape = GemmShape<128, 256, 256>;  // tunable
 using L0TileShape = GemmShape<128, 256, 64>;   // tunable
 
-// The blocks of a launch divide the rows of C among them.
+// The blocks of a launch share the rows of C.
 template <class LayoutA, class LayoutB, class LayoutC>
 ACT_GLOBAL void BasicMatmul(GemmCoord problemShape, GM_ADDR gmA, LayoutA layoutA, GM_ADDR gmB,
                             LayoutB layoutB, GM_ADDR gmC, LayoutC layoutC) {

@@ -46,7 +46,7 @@ def basic_matmul(
     c: Any,
     layout_c: RowMajor,
 ) -> None:
-    # The parameters are those of the kernel: its template takes its types from these arguments.
+    # The parameters match the kernel's; its template deduces types from these arguments.
     blockdim = 4
     with tempfile.TemporaryDirectory() as folder:
         kernel = get_kernel(folder)

@@ -8,7 +8,7 @@ from diopi_proto.build import VendorLibrary, build_vendor_library
 from dl_vendor_kit import include_dir
 
 DRIVER = Path("../../packages/vendor-kit/tests/fakes/runtime")
-# Tests compile this vendor more often than they compute with it.
+# Compiling fast matters more than running fast: tests compile this vendor often.
 FLAGS = ["-O1", "-Wall", "-Wextra"]
 
 setup(

@@ -1,4 +1,4 @@
-// The few types that the example's kernel is written with.
+// The types that the example's kernel uses.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Range {
   uint32_t begin, end;
 };
 
-// The part of one block.
+// Returns the part of a range that belongs to one block.
 inline Range share(uint32_t size, int64_t block, int64_t blocks) {
   const uint32_t each = static_cast<uint32_t>((size + blocks - 1) / blocks);
   const uint32_t begin = std::min(size, static_cast<uint32_t>(block * each));

@@ -1,4 +1,4 @@
-"""The structures of act.hpp, for arguments."""
+"""The structures of act.hpp, for passing arguments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class GemmCoord(ctypes.Structure):
 
 
 class RowMajor(ctypes.Structure):
-    """Rows one after the other."""
+    """Row-major layout of a matrix."""
 
     _fields_ = [("rows", ctypes.c_uint32), ("columns", ctypes.c_uint32)]
 
 
 class ColumnMajor(ctypes.Structure):
-    """Columns one after the other."""
+    """Column-major layout of a matrix."""
 
     _fields_ = [("rows", ctypes.c_uint32), ("columns", ctypes.c_uint32)]

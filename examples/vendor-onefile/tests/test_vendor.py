@@ -1,4 +1,4 @@
-"""The vendor behind the contract's own host, without torch."""
+"""The vendor under the contract's own host, without torch."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def test_what_it_does_not_compute_is_declined(vendor: Vendor) -> None:
 
 
 def test_work_on_memory_of_another_device_fails(vendor: Vendor) -> None:
-    """The kernel finds out; the failure is raised by the next call that waits."""
+    """The kernel detects the error; the next call that waits raises it."""
     x = vendor.tensor(np.ones(3, np.float32), device=0)
     y, out = (vendor.tensor(np.ones(3, np.float32), device=1) for _ in range(2))
-    y._prefix.data = x._prefix.data  # the host would have seen an honest mistake
+    y._prefix.data = x._prefix.data  # bypasses the host's check
     with pytest.raises(VendorError, match="memory outside of its device"):
         vendor.op.Neg(out, y)
     assert out.numpy().tolist() == [1, 1, 1]

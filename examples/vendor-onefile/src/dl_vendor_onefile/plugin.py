@@ -11,7 +11,7 @@ hookimpl = pluggy.HookimplMarker("dl")
 
 @hookimpl
 def dl_vendor() -> VendorDescriptor:
-    """An accelerator, behind the asynchronous test vendor where both are installed."""
+    """Declare an accelerator, with lower priority than the asynchronous test vendor."""
     return VendorDescriptor(
         name="onefile",
         library=Path(__file__).parent / "lib" / "libdl_vendor_onefile.so",
