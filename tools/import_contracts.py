@@ -1,8 +1,8 @@
 """``python -m tools.import_contracts``: check the imports inside each Python package.
 
 Modules of a package may not import each other in a cycle; imports inside functions and those for
-type checkers count, because they need the other module all the same. ``import_layers.yaml`` lists
-the packages whose modules are in layers.
+type checkers count too, because they also need the other module. ``import_layers.yaml`` lists the
+packages whose modules are in layers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Imports = Mapping[str, set[str]]
 def imports_of(package: Path) -> Imports:
     """Return the imports between the modules of a package, by names relative to the package.
 
-    A compiled module takes part through its stub file.
+    The imports of a compiled module are those of its stub file.
     """
     paths = sorted([*package.rglob("*.pyi"), *package.rglob("*.py")])
     files = {_name(path, package): path for path in paths}
@@ -116,7 +116,7 @@ def upward(imports: Imports, layers: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def problems(root: Path, contracts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what breaks a contract in the packages of a repository."""
+    """Yield the violations of import contracts in the packages of a repository."""
     for path in sorted(path for pattern in SOURCES for path in root.glob(pattern)):
         package = path.parent
         contract = contracts.get(package.name, {})

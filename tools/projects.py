@@ -25,7 +25,7 @@ def normalize_name(requirement: str) -> str:
     """Return the distribution name in ``requirement``, as PEP 503 spells it."""
     name = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
     if name is None:
-        raise ValueError(f"[projects] '{requirement}' names no distribution")
+        raise ValueError(f"[projects] '{requirement}' does not name a distribution")
     return re.sub(r"[-_.]+", "-", name.group()).lower()
 
 
@@ -34,9 +34,9 @@ class Project:
     """One folder with a pyproject.toml; ``test_only`` ones are never released.
 
     The table ``tool.dl`` declares requirements that not every machine meets: ``device-compiler`` is
-    a program, and ``found-by`` a function, as ``module:name``, that raises the reason why it is
-    missing. Then the wheel is skipped. ``build-variables`` are read by its setup.py. ``reference``
-    is true for the vendor whose device every machine has.
+    a program, and ``found-by`` a function, as ``module:name``, that raises an error with the reason
+    if it is missing. Then the wheel is skipped. Its setup.py reads ``build-variables``.
+    ``reference`` is true for the vendor whose device every machine has.
     """
 
     name: str

@@ -68,7 +68,7 @@ def test_metadata_is_read_with_normalised_names(project: Project) -> None:
 
 
 def test_requirement_without_a_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="'>=2' names no distribution"):
+    with pytest.raises(ValueError, match="'>=2' does not name a distribution"):
         normalize_name(">=2")
 
 

@@ -44,7 +44,7 @@ class Fault:
 class Trial:
     """Outcomes of the asynchronous checks on a library.
 
-    :ivar fault: None: the library is right.
+    :ivar fault: None: the library has no fault.
     """
 
     fault: Fault | None
@@ -57,7 +57,7 @@ class Trial:
 
     @property
     def sentence(self) -> str:
-        """The sentence that names the fault; empty: none does."""
+        """The sentence that names the fault; empty if there is none."""
         right = (
             x.detail for x in self.failed if self.fault and re.match(self.fault.slot, x.detail)
         )
@@ -65,7 +65,7 @@ class Trial:
 
     @property
     def misled(self) -> list[Outcome]:
-        """Failed checks that blame a slot or operator that is right."""
+        """Failed checks that blame a correct slot or operator."""
         return [
             x
             for x in self.failed
@@ -75,7 +75,7 @@ class Trial:
 
     @property
     def verdict(self) -> str:
-        """One of ``named``, ``misled``, ``unnamed``, ``missed``; of a right library, ``right`` or
+        """One of ``named``, ``misled``, ``unnamed``, ``missed``; without a fault, ``right`` or
         ``false alarm``."""
         if self.fault is None:
             return "false alarm" if self.failed else "right"

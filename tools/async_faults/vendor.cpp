@@ -35,7 +35,7 @@ bool is(const char* name) { return fault == name; }
 std::recursive_mutex mutex;
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-// A stream of the fault's own on each device.
+// A stream on each device that only the fault uses.
 void* own_stream(dl_vendor_t* vendor, int32_t device, int number = 0) {
   static std::map<std::pair<int32_t, int>, void*> streams;
   const Lock lock(mutex);
@@ -44,7 +44,7 @@ void* own_stream(dl_vendor_t* vendor, int32_t device, int number = 0) {
   return stream;
 }
 
-// Lets `later` wait for what `earlier` has now.
+// Makes `later` wait for the work that is now in `earlier`.
 void join(dl_vendor_t* vendor, int32_t device, void* earlier, void* later) {
   void* event = nullptr;
   inner->event_create(vendor, device, 0, &event);
@@ -61,13 +61,13 @@ void* scratch(dl_vendor_t* vendor, int32_t device, uint64_t bytes, int number = 
   return block;
 }
 
-// Work that takes its time.
+// Enqueues slow work.
 void delay(dl_vendor_t* vendor, int32_t device, void* stream) {
   void* block = scratch(vendor, device, kDelayBytes, 1);
   inner->memory_set(vendor, device, block, 0, kDelayBytes, stream);
 }
 
-// Calls that a fault puts off until something waits for their stream, or for good.
+// Calls that a fault defers until something waits for their stream, or forever.
 using Call = std::function<dl_status_t*()>;
 std::map<void*, std::vector<Call>> put_off;
 
@@ -80,10 +80,10 @@ dl_status_t* catch_up(void* stream) {
   return nullptr;
 }
 
-// The stream on which a fault enqueues instead of the one that was named.
+// The stream on which a fault enqueues instead of the requested one.
 void* stray(const char* name, void* stream) { return is(name) ? nullptr : stream; }
 
-// The streams of the threads that enqueue, where a fault tells them apart.
+// The first thread that enqueued on each stream, for faults that distinguish threads.
 std::map<void*, std::thread::id> first_thread;
 bool is_second_thread(void* stream) {
   const Lock lock(mutex);
@@ -150,7 +150,7 @@ dl_status_t* stream_query(dl_vendor_t* vendor, int32_t device, void* stream, int
   return status;
 }
 
-// Events for which streams wait, where a fault passes them on with the next work of the stream.
+// Events for which streams wait, for faults that defer the wait to the stream's next work.
 std::map<void*, std::vector<void*>> waits;
 
 dl_status_t* stream_wait_event(dl_vendor_t* vendor, int32_t device, void* stream, void* event) {
@@ -164,7 +164,7 @@ dl_status_t* stream_wait_event(dl_vendor_t* vendor, int32_t device, void* stream
   return inner->stream_wait_event(vendor, device, stream, event);
 }
 
-// Passes on what streams wait for; NULL: of any event.
+// Forwards the deferred waits for an event; NULL: for any event.
 void pass_on(dl_vendor_t* vendor, int32_t device, void* stream, void* event) {
   std::vector<void*>& events = waits[stream];
   for (void* each : events)
@@ -173,7 +173,7 @@ void pass_on(dl_vendor_t* vendor, int32_t device, void* stream, void* event) {
   events.erase(std::remove_if(events.begin(), events.end(), done), events.end());
 }
 
-// Before work is enqueued.
+// Called before work is enqueued.
 dl_status_t* enter(dl_vendor_t* vendor, int32_t device, void* stream) {
   const Lock lock(mutex);
   pass_on(vendor, device, stream, nullptr);
@@ -403,13 +403,13 @@ dl_status_t* memory_set(dl_vendor_t* vendor, int32_t device, void* memory, int32
                            stray("fill-ignores-its-stream", stream));
 }
 
-// Operators. The one that a fault spoils is diopiMul; all others are forwarded.
+// Operators. A fault corrupts only diopiMul; all others are forwarded.
 
 using Binary = diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                                 diopiConstTensorHandle_t);
 Binary multiply = nullptr;
 
-// The context of the call with another stream, until it is destroyed.
+// Replaces the stream of the call's context during its lifetime.
 class OtherStream {
  public:
   OtherStream(diopiContextHandle_t ctx, void* stream)
@@ -425,7 +425,7 @@ class OtherStream {
   void* before_;
 };
 
-// Takes the result through a workspace, which `reused` gives to another stream meanwhile.
+// Copies the result through a workspace; with `reused`, another stream writes to it meanwhile.
 void through(dl_vendor_t* vendor, int32_t device, void* stream, diopiTensorHandle_t out,
              bool reused) {
   void* workspace = scratch(vendor, device, kScratchBytes);

@@ -1,4 +1,4 @@
-"""Run each model in each mode; see the package."""
+"""Check each model in each mode; the package documents the checks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> s
 
 
 def bisect(name: str, mode: str, device: str, folder: Path) -> str:
-    """Return the operators that a bisection of a wrong loss reports; empty if there are none."""
+    """Return the operators that `dl bisect` reports for the loss; empty if there are none."""
     command = [sys.executable, str(PROGRAM), name, mode]
     criteria = Criteria(metric="loss").as_json()
     state = State(command, "dispatch", device, criteria, str(folder / "runs"))
@@ -68,7 +68,7 @@ def bisect(name: str, mode: str, device: str, folder: Path) -> str:
         programs.close()
     if bundles is not None and calls_are_right(bundles, device, os.environ):
         return ""
-    return f"convicted: {', '.join(found.elements)}\n{''.join(said)}"
+    return f"reported: {', '.join(found.elements)}\n{''.join(said)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):
         case, count = f"{name} {mode} {way}", count + 1
         if case in known:
-            sys.stdout.write(f"{case}: right before\n")
+            sys.stdout.write(f"{case}: passed in an earlier run\n")
             continue
         with TemporaryDirectory(prefix="clean-models-") as folder:
             if way == "bisect":
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 problem = one_iter(name, mode, device, way == "forced", Path(folder))
         failures += bool(problem)
-        verdict = f"ACCUSED\n{problem}" if problem else "right"
+        verdict = f"FALSE POSITIVE\n{problem}" if problem else "passed"
         sys.stdout.write(f"{case}: {verdict}\n")
         sys.stdout.flush()
         if not problem and options.resume is not None:

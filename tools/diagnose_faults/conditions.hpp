@@ -1,4 +1,4 @@
-// The conditions under which a fault strikes.
+// The conditions under which a fault occurs.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,8 +22,8 @@ struct Call {
   std::vector<int64_t> first;  // shape of the result of the first call
 };
 
-// Torch runs backward in the thread that asks for it or in one of its own: a frame of the engine
-// is among the callers in both.
+// Torch runs backward in the calling thread or in its own: in both, a frame of the engine is among
+// the callers.
 inline bool in_backward() {
   constexpr int kFrames = 128;
   void* frames[kFrames];

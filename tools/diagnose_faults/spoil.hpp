@@ -33,10 +33,10 @@ inline bool ends(const std::string& action) {
          action == "hang";
 }
 
-// Change a result in the way that `action` names; says whether any value is another one now.
+// Change a result in the way that `action` names; return true if any value has changed.
 //
 // `number` counts the calls of the operator. `large`: only elements in the upper half of the range
-// of magnitudes. `input`: the first argument of the operator that is a tensor. Where not `strikes`,
+// of magnitudes. `input`: the first argument of the operator that is a tensor. Unless `strikes`,
 // the result is only remembered.
 inline bool spoil(const Elements& out, const Elements& input, const std::string& action, int number,
                   bool large, bool strikes) {
@@ -83,7 +83,7 @@ inline bool spoil(const Elements& out, const Elements& input, const std::string&
     const std::vector<double> values = all();
     each([&](double, int64_t i) { return values[static_cast<size_t>((i + 1) % n)]; });
   }
-  // A sixteenth at least: single elements may be zero as it is.
+  // At least a sixteenth, because single elements may be zero anyway.
   const int64_t dropped = std::max(tail, n / 16);
   if (action == "drop-tail") each([&](double x, int64_t i) { return i >= n - dropped ? 0.0 : x; });
   if (action == "tail") each([&](double x, int64_t i) { return i >= n - tail ? x / 2 + 0.1 : x; });
@@ -131,7 +131,7 @@ inline bool spoil(const Elements& out, const Elements& input, const std::string&
   if (action == "late" && number > 12) each(off);
   if (action == "first" && number == 1) each(off);
   if (action == "third" && number % 3 == 0) put(0, 0.25 * largest + 1e-3);
-  // By chance, other in each run.
+  // At random, differently in each run.
   if (action == "racy" && chance() % 4 == 0)
     each([&](double x, int64_t i) { return i % 32 < 8 ? 0.02 * largest : x; });
   if (action == "racy-element" && chance() % 3 == 0)

@@ -26,7 +26,7 @@ struct Fault {
   size_t argument = 0;
 };
 
-// Read at the first call of an operator, because runs are forks that get their fault later.
+// Read at the first call of an operator, because runs are forks and get their fault after the fork.
 const Fault& fault() {
   static const Fault parsed = [] {
     Fault found;
@@ -44,7 +44,7 @@ const Fault& fault() {
   return parsed;
 }
 
-// A trial whose program never met the fault says nothing.
+// A trial in which the fault never occurred has no result.
 void note_that_it_struck() {
   static const bool noted = [] {
     if (const char* path = std::getenv("DL_FAULT_LOG"))
@@ -68,7 +68,7 @@ const void* handle(T value) {
     return nullptr;
 }
 
-// Position of the first tensor behind the results: what an operator that aliases overwrites.
+// Position of the first tensor after the results, which an aliasing operator overwrites.
 template <typename... Args>
 size_t first_input(const Args&...) {
   const bool constant[] = {std::is_same_v<Args, diopiConstTensorHandle_t>...};
@@ -100,7 +100,7 @@ diopiError_t spoilt(const void* caller, const F& forward, const Args&... args) {
     end(wanted.action);
   }
   const diopiError_t done = forward();
-  // Results of calls that are right are remembered, for those that repeat them.
+  // Correct results are remembered for the actions that repeat them.
   const bool remembers = wanted.action == "stale" || wanted.action == "repeat";
   if (done != diopiSuccess || !(strikes || remembers)) return done;
   const std::lock_guard<std::mutex> lock(mutex);
@@ -118,7 +118,7 @@ diopiError_t spoilt(const void* caller, const F& forward, const Args&... args) {
   return done;
 }
 
-// Each operator that can be spoilt is replaced by a function of its own type.
+// Each operator that can be corrupted is replaced by a function of the same type.
 template <typename F, size_t At>
 struct Spoilt;
 template <typename... Args, size_t At>

@@ -1,4 +1,4 @@
-"""Write the figures of torch's own kernels, extracted from its CUDA wheel.
+"""Record the figures of torch's own CUDA kernels, extracted from its CUDA wheel.
 
     python -m tools.gpu_code.torch_kernels
 
@@ -29,7 +29,7 @@ PACKAGES = {"torch": "torch", "cublas": "nvidia-cublas", "cudnn": "nvidia-cudnn-
 
 
 def libraries() -> dict[str, Path]:
-    """Return the paths of the libraries with kernels, by their names in the pairs.
+    """Return the paths of the libraries with kernels, keyed by the names that pairs.py uses.
 
     :raises RuntimeError: the interpreter has no CUDA build of torch.
     """
@@ -74,7 +74,7 @@ def find(wanted: Iterable[Pair], files: Iterable[Path]) -> dict[str, Figures]:
         ]
         chosen = best((x for x in each if x is not None), unit)
         if chosen is None:
-            sys.stderr.write(f"{pair.key}: {len(matching)} kernels match, none has elements\n")
+            sys.stderr.write(f"{pair.key}: {len(matching)} kernels match, none with elements\n")
             continue
         found[pair.key] = chosen
     return found

@@ -104,10 +104,10 @@ def run(library: Path, half: str, cases: Sequence[str], headers: Sequence[Path])
 
 
 def verdict(outcome: Outcome, case: str, right: list[np.ndarray], wanted: Expected) -> str | None:
-    """Return why the fault counts as missed, None if it was found and named."""
+    """Return why the fault counts as missed; None if it was found and named."""
     if wanted.finding == "wrong":
         if outcome.findings:
-            return f"found more than a wrong result: {outcome.findings[0]}"
+            return f"expected only a wrong result, found {outcome.findings[0]}"
         if case in outcome.errors:
             return f"ended with an error instead of a wrong result: {outcome.errors[case]}"
         return None if difference(outcome.results[case], right) else "the result is right"
@@ -123,7 +123,7 @@ def verdict(outcome: Outcome, case: str, right: list[np.ndarray], wanted: Expect
 
 
 def difference(ours: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> str | None:
-    """Return how results differ from the CPU's beyond rounding, None if they do not."""
+    """Return how results differ from the CPU's beyond rounding; None if they do not."""
     for number, (one, other) in enumerate(zip(ours, right, strict=True)):
         if one.shape != other.shape or one.dtype != other.dtype:
             return f"result {number} is {one.dtype}{one.shape}, not {other.dtype}{other.shape}"

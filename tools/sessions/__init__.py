@@ -1,1 +1,1 @@
-"""Helpers and constants of the sessions in noxfile.py; they import nothing but nox."""
+"""Helpers and constants of the sessions in noxfile.py; they import only nox."""

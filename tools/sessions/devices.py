@@ -1,4 +1,4 @@
-"""Vendors with a device on this machine, as an environment sees them."""
+"""Vendors with a device on this machine that is visible in an environment."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ sys.exit(bool(_C.device_info(0)["host_accessible"]))
 WITHOUT_DEVICE = "DL_NOX_WITHOUT_DEVICE"
 
 
-@functools.cache  # each answer costs an import of torch, and the sessions ask again and again
+@functools.cache  # cached, because each answer imports torch and sessions ask repeatedly
 def has_device(python: str, vendor: str | None, program: str = HAS_DEVICE) -> bool:
     """Return True if a vendor of the environment has a device on this machine.
 
-    :param vendor: None stands for the vendor that torch would select by itself.
+    :param vendor: None: the vendor that torch selects by default.
     :param program: the check, a program that exits with 0.
     """
     env = {name: value for name, value in os.environ.items() if name != "DL_VENDORS"}
     if vendor is not None:
         env["DL_VENDORS"] = vendor
-    # Away from the sources, so that nothing is imported from there.
+    # Not in the source folder, so that nothing is imported from there.
     with TemporaryDirectory() as folder:
         command = [str(Path(python).absolute()), "-c", program]
         return subprocess.run(command, env=env, cwd=folder, check=False).returncode == 0
 
 
 def visible(python: str) -> dict[str, str]:
-    """Return the environment that makes a device visible where torch would see none by itself.
+    """Return the environment that makes a device visible if torch would see none by default.
 
-    An accelerator's wheel without a device here hides the CPU reference. DL_VENDORS, where it is
-    set, is not changed. Vendors with a driver from packages have sessions of their own.
+    The wheel of an accelerator without a device here hides the CPU reference. DL_VENDORS is not
+    changed if it is set. Vendors with a driver from packages have separate sessions.
     """
     if os.environ.get("DL_VENDORS") or has_device(python, None):
         return {}
@@ -62,9 +62,9 @@ def visible(python: str) -> dict[str, str]:
 def demand_device(
     session: nox.Session, python: str, vendor: str, variables: Mapping[str, str] | None = None
 ) -> None:
-    """Fail where a vendor has no device, so that silence is not mistaken for success.
+    """Fail if a vendor has no device, because a session without tests would look like success.
 
-    :param variables: those that select a driver.
+    :param variables: variables that select a driver.
     """
     if variables or has_device(python, vendor):
         return
@@ -79,14 +79,14 @@ def demand_device(
     said = {found["name"]: found for found in json.loads(done.stdout)["vendors"]}.get(vendor, {})
     reason = said.get("no_device") or said.get("error") or "its wheel was not built"
     message = f"vendor {vendor} has no device here, so nothing was run: {reason}"
-    # `full` runs what this machine can.
+    # `full` runs everything that this machine supports.
     if os.environ.get(WITHOUT_DEVICE) == "skip":
         session.skip(message)
     session.error(message)
 
 
 def demand_gpu(session: nox.Session, python: str) -> str:
-    """Return the vendor to time: the one that DL_VENDORS names, or the first with a GPU here."""
+    """Return the vendor to benchmark: the one in DL_VENDORS, or the first with a GPU here."""
     if named := os.environ.get("DL_VENDORS"):
         return named
     for name in vendors():

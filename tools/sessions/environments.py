@@ -1,4 +1,4 @@
-"""The environments of sessions, and the wheels that they hold."""
+"""The environments of sessions, and the wheels that they contain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ import torch
 assert torch.randn(3, device="dl").device == torch.device("dl", 0)
 """
 AUTOLOAD_OFF = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-# Why the torchvision that is installed does not fit the torch that is; nothing where it does.
+# Prints why the installed torchvision does not fit the installed torch; nothing if it does.
 MISFIT_OF_TORCHVISION = """
 try:
     import torchvision
@@ -46,7 +46,7 @@ def wheels() -> list[Path]:
 
 
 def state_of(installed: Iterable[Path]) -> str:
-    """Return a hash of what an environment with these wheels is made from."""
+    """Return a hash of everything that determines an environment with these wheels."""
     state = hashlib.sha256()
     for path in (CONSTRAINTS_FILE, ROOT / "noxfile.py", Path(requirements.__file__)):
         state.update(path.read_bytes())
@@ -67,7 +67,7 @@ def whole_environment(session: nox.Session) -> Path:
 
 
 def remove_our_packages(session: nox.Session) -> None:
-    """Uninstall what an earlier run installed: pip would keep an equal version of other content."""
+    """Uninstall our packages, because pip would keep an equal version with different content."""
     metadata = session.env_dir.glob("lib/python*/site-packages/dl_*.dist-info")
     names = [path.name.split("-")[0] for path in metadata]
     if names:
@@ -75,7 +75,7 @@ def remove_our_packages(session: nox.Session) -> None:
 
 
 def find_nvcc(folder: Path) -> str | None:
-    """Return the nvcc of NVIDIA's wheels next to an interpreter, else the one of builds."""
+    """Return the nvcc of the machine, else that of NVIDIA's wheels next to an interpreter."""
     of_wheels = sorted(folder.parent.glob("lib/python*/site-packages/nvidia/cu*/bin/nvcc"))
     named = os.environ.get("NVCC") or shutil.which("nvcc")
     return named or (str(of_wheels[-1]) if of_wheels else None)

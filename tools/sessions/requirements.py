@@ -17,7 +17,7 @@ TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 FRAMEWORKS = ("accelerate", "lightning")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML")
-# The compiler of CUDA; what it needs of its other parts must have the same version.
+# The CUDA compiler and the parts that it needs, which must have the same version.
 NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
 # Disassemblers of its machine code; cuobjdump calls nvdisasm.
 DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")

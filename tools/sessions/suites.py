@@ -1,4 +1,4 @@
-"""Suites of tests, which run in processes of their own."""
+"""Test suites, which run in separate processes."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ import nox
 from .environments import BUILD, DIST
 from .requirements import ROOT
 
-# A folder of tests or INSTALLED, and what the environment says there.
+# A folder of tests or INSTALLED, and its environment variables.
 Suite = tuple[str, Mapping[str, str]]
 # The package whose tests are installed, because vendors run them too.
 INSTALLED = "dl_torch_tests"
-# Makes `tests` run all that the packages' own tests sample; `full` sets it.
+# Makes `tests` run all cases that the packages' tests sample; `full` sets it.
 WHOLE_PACKAGES = "DL_NOX_WHOLE_PACKAGES"
-# Tested in an environment without torch, each with no other wheel of ours than those before it.
+# Tested in an environment without torch; of our wheels, each has only those before it.
 TORCH_FREE = {
     "packages/diopi-proto/tests": "dl_diopi_proto-",
     "packages/graph/tests": "dl_graph-",
 }
-# Tested there too, with all wheels; the environment with torch runs only what needs torch.
+# Also tested there, with all wheels; the environment with torch runs only tests that need it.
 ALSO_WITHOUT_TORCH = ("packages/conformance/tests", "packages/report/tests")
-# Tests of dl-autotune that need an extra of their own, which `environment` does not have.
+# Tests of dl-autotune that need an extra, which `environment` does not have.
 EXTRAS_OF_AUTOTUNE = tuple(
     f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")
 )
 # One in twenty cases of each test function runs, others for each commit; `full` runs all. Not
-# sampled are the rules of the repository, and TORCH_FREE, which lacks the plugin's requirements.
+# sampled: tests/architecture, and TORCH_FREE, which lacks the plugin's requirements.
 DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/architecture")
 
 
 def install_test_plugins(session: nox.Session, python: str) -> Path:
-    """Install the plugins for tests into a folder, which a run has to name in PYTHONPATH.
+    """Install the test plugins into a folder, which test runs add to PYTHONPATH.
 
-    They stay out of the environment, where they would become a visible device.
+    In the environment they would become a visible device.
     """
     plugins = BUILD / "test-plugins"
     shutil.rmtree(plugins, ignore_errors=True)
@@ -56,17 +56,17 @@ def passed_tests(option: str, folder: str) -> dict[str, str]:
     """Return the environment that makes pytest record, or skip, tests that passed without torch."""
     BUILD.mkdir(exist_ok=True)
     file = BUILD / f"passed-without-torch-{folder.replace('/', '-')}.txt"
-    # In one word, or pytest takes the file for a folder of tests, and another root for its own.
+    # In one word, or pytest would take the file for a folder of tests and choose another root.
     options = ("-p", "tools.passed_tests", f"{option}={file}")
     return {"PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} {shlex.join(options)}"}
 
 
 def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> list[str]:
-    """Run pytest for each suite, in processes that start as a user's would; return what failed.
+    """Run pytest for each suite, in separate processes; return the names of the failed ones.
 
-    There are as many at a time as processors. What a process writes is shown when it has ended.
+    As many run at a time as there are processors. Output is shown when a process has ended.
     """
-    # Tests that are named run whole.
+    # Explicitly requested tests are not sampled.
     drawn = () if session.posargs or WHOLE_PACKAGES in os.environ else DRAWN
 
     def run(suite: Suite) -> subprocess.CompletedProcess[str]:
@@ -75,7 +75,7 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
         tests = ("--pyargs", folder) if folder == INSTALLED else (folder,)
         return subprocess.run(
             [python, "-m", "pytest", *tests, *options],
-            # Those that wait for a thread leave the processor to another suite.
+            # Waiting threads leave the processor to other suites.
             env={"OMP_WAIT_POLICY": "passive", **os.environ, **env},
             cwd=ROOT,
             stdout=subprocess.PIPE,

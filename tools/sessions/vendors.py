@@ -15,11 +15,11 @@ Metadata = Mapping[str, Any]
 
 
 def vendors() -> dict[str, Metadata]:
-    """The project tables of packages/vendor-*, by the name that DL_VENDORS knows each by."""
+    """Return the project tables of packages/vendor-*, by the vendor's name in DL_VENDORS."""
     found: dict[str, Metadata] = {}
     for path in sorted(ROOT.glob("packages/vendor-*/pyproject.toml")):
         project = nox.project.load_toml(path)["project"]
-        # A package without a plugin is not a vendor: vendors are built with it.
+        # A package without a plugin is not a vendor but helps to build vendors.
         for name in project.get("entry-points", {}).get("dl", {}):
             found[name] = project
     return found
@@ -31,11 +31,11 @@ def reference_vendor() -> str:
         metadata = nox.project.load_toml(ROOT / "packages" / f"vendor-{name}" / "pyproject.toml")
         if metadata.get("tool", {}).get("dl", {}).get("reference"):
             return name
-    raise LookupError("no packages/vendor-*/pyproject.toml says tool.dl.reference = true")
+    raise LookupError("no packages/vendor-*/pyproject.toml has tool.dl.reference = true")
 
 
 def main_job() -> tuple[str, str]:
-    """Return the wheels that the main job needs, but those that they need themselves."""
+    """Return the wheels that the main job needs, without their requirements."""
     return "dl-core", vendors()[reference_vendor()]["name"]
 
 
@@ -52,9 +52,9 @@ class DriverPackages:
 
 
 def driver_packages(vendor: str) -> DriverPackages | None:
-    """Return the driver that ``tool.dl.driver`` of a vendor declares, None if it declares none."""
+    """Return the driver that ``tool.dl.driver`` of a vendor declares; None if there is none."""
     path = ROOT / "packages" / f"vendor-{vendor}" / "pyproject.toml"
-    if not path.exists():  # a plugin of another kind
+    if not path.exists():  # a plugin that is not a vendor
         return None
     metadata = nox.project.load_toml(path)
     declared = metadata.get("tool", {}).get("dl", {}).get("driver")
@@ -65,10 +65,10 @@ def driver_packages(vendor: str) -> DriverPackages | None:
 
 
 def libraries(names: Iterable[str] = ()) -> list[str]:
-    """Return the extras of these vendor wheels (default: of all), but those for tests.
+    """Return the extras of these vendor wheels (default: of all), except those for tests.
 
-    They are libraries that a vendor loads where they are installed. A driver would make a device
-    visible to every test, so it has an environment of its own.
+    They are libraries that a vendor loads if they are installed. A driver would make a device
+    visible to every test, so it has a separate environment.
     """
     chosen = [x for x in vendors().values() if not names or x["name"] in names]
     extras = (project.get("optional-dependencies", {}) for project in chosen)

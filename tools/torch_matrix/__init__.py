@@ -1,4 +1,4 @@
-"""N vendors + M torch releases: dl-core is built for each release, all other wheels once.
+"""Torch releases: dl-core is built for each release, and all other wheels only once.
 
 ``python -m tools.torch_matrix 2.13.0=PYTHON ...`` from the repository root. Each interpreter
 belongs to an environment with the release, the build requirements of dl-core and the test

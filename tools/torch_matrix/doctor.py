@@ -43,7 +43,7 @@ def vendors_with_a_device(environment: Environment) -> list[str]:
 
 
 def _doctor(environment: Environment) -> subprocess.CompletedProcess[str]:
-    """Run ``dl doctor`` in another folder than the sources, so that these are not imported."""
+    """Run ``dl doctor`` outside of the sources, so that these are not imported."""
     with TemporaryDirectory() as folder:
         return environment.run("-m", "dl_core", "doctor", "--json", folder=Path(folder))
 
@@ -82,7 +82,7 @@ def refusal_problems(environment: Environment, foreign: Path, release: str) -> l
     found = []
     with TemporaryDirectory() as text:
         folder = Path(text)
-        # Before the installed dl-core in the path.
+        # Precedes the installed dl-core in the path.
         target = ("--no-deps", "--no-index", "--target", str(folder))
         environment.pip("install", *target, str(foreign))
         variables = {"PYTHONPATH": str(folder)}

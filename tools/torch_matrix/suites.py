@@ -14,7 +14,7 @@ from .environment import Environment, MatrixError
 
 ON_TEST_VENDOR = "OpInfo on the asynchronous test vendor"
 KNOWN = "known failure"
-"""Property with which dl-torch-tests marks an entry that fails as its list says."""
+"""Property with which dl-torch-tests marks an entry whose failure is listed."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ class Case:
 
     @property
     def roundings(self) -> tuple[str, ...]:
-        """Return the examples' alternative roundings; for bfloat16, nothing matches oneDNN's
-        speed."""
+        """Return the examples' alternative roundings; bfloat16 without oneDNN would be too slow."""
         return ("nudged", "no-onednn") if self.dtype == "float32" else ("nudged",)
 
     @property

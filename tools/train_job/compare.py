@@ -98,7 +98,7 @@ def evaluate(measurement: Measurement) -> Result:
 def allowed_gaps(result: Result, exact: Result | None) -> list[float]:
     """Return the allowed distance between dl and the CPU at each of the first steps.
 
-    A distance that the CPU itself has reached, with other roundings or lower precision, counts from
+    A distance that the CPU itself reaches with other roundings or lower precision is allowed from
     that step on.
     """
     runs = result.measurement

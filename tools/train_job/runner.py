@@ -16,7 +16,7 @@ from .cases import Case
 
 
 class TrainJobError(RuntimeError):
-    """A run failed; the message has the command that repeats it."""
+    """A run failed; the message contains the command that repeats it."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Runner:
         return ["--device", device, "--dtype", case.dtype, *quick]
 
     def _run(self, arguments: Sequence[str], threads: int, extra: Mapping[str, str]) -> None:
-        # Waiting threads sleep: on shared cores, spinning threads would slow both sides.
+        # Waiting threads sleep, because spinning threads would slow both sides on shared cores.
         waiting = {"OMP_WAIT_POLICY": "passive"}
         settings = {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", **waiting, **extra}
         finished = subprocess.run(

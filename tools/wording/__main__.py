@@ -122,7 +122,8 @@ def main() -> int:
         REMAINING.write_text(json.dumps(lowered, indent=1) + "\n", encoding="utf-8")
     for part in sorted(grown):
         print(
-            f"{part}: {counts[part]} findings, of which {remaining.get(part, 0)} are from before:"
+            f"{part}: {counts[part]} findings, of which {remaining.get(part, 0)} were recorded "
+            "earlier:"
         )
         for finding in found:
             if part_of(finding.path) == part:

@@ -132,14 +132,14 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         described(lambda x: x["arguments"]["input"].update(tensor="9")),
         "not in the file",
     ),
-    "strides": (described(lambda x: x["arguments"]["input"].update(strides=[1])), "the strides"),
+    "strides": (described(lambda x: x["arguments"]["input"].update(strides=[1])), "invalid strides"),
     "negative strides": (
         described(lambda x: x["arguments"]["input"].update(strides=[-4, 1])),
-        "the strides",
+        "invalid strides",
     ),
     "negative offset": (
         described(lambda x: x["arguments"]["input"].update(offset=-1)),
-        "the strides",
+        "invalid strides",
     ),
     "far strides": (
         described(lambda x: x["arguments"]["input"].update(strides=[1 << 40, 1])),
