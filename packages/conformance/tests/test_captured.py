@@ -132,7 +132,10 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         described(lambda x: x["arguments"]["input"].update(tensor="9")),
         "not in the file",
     ),
-    "strides": (described(lambda x: x["arguments"]["input"].update(strides=[1])), "invalid strides"),
+    "strides": (
+        described(lambda x: x["arguments"]["input"].update(strides=[1])),
+        "invalid strides",
+    ),
     "negative strides": (
         described(lambda x: x["arguments"]["input"].update(strides=[-4, 1])),
         "invalid strides",

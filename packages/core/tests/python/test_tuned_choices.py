@@ -107,7 +107,10 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a FIFO": (os.mkfifo, "is a FIFO, not a regular file"),
     "a device": (link_to_a_device, "is a character device"),
     "a file that everyone can write": (open_to_all, "other users could have changed it"),
-    "a log that everyone can write": (with_a_log_that_others_wrote, "other users could have changed"),
+    "a log that everyone can write": (
+        with_a_log_that_others_wrote,
+        "other users could have changed",
+    ),
 }
 
 
