@@ -78,7 +78,7 @@ def diopi_impl(level: str) -> KernelLibrary:
     return KernelLibrary(
         "dl_vendor_cpu.lib.libdiopi_impl",
         sources=[path for path in SOURCES if not path.startswith(TABLE_ONLY)],
-        include_dirs=["csrc"],
+        include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,

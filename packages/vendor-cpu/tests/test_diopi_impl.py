@@ -22,6 +22,7 @@ from diopi_proto.build import check_library, compile_library
 from diopi_proto.elf import read_elf
 from dl_kernels import include_dir as kernels_dir
 from dl_kernels import write_units
+from dl_vendor_kit import include_dir as kit_dir
 
 HERE = Path(__file__).parent
 CSRC = HERE.parent / "csrc"
@@ -51,7 +52,7 @@ def impl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sources,
         exports=("diopi*", "dlop*"),
         legacy=True,
-        include_dirs=[CSRC, kernels_dir()],
+        include_dirs=[CSRC, kernels_dir(), kit_dir()],
         compile_flags=["-O0", "-DDIOPIRT_EXTERN", '-DDL_CPU_VERSION="test"'],
     )
 

@@ -2,14 +2,12 @@
 #ifndef DL_CPU_EXTENSIONS_EXTENSIONS_H_
 #define DL_CPU_EXTENSIONS_EXTENSIONS_H_
 
-#include "dl/choices.h"
 #include "dl/constants.h"
 #include "dl/kernel.h"
 
 namespace dl::cpu {
 
 extern dl_kernel_extension_t kernel_extension;
-extern dl_choices_extension_t choices_extension;
 extern dl_constants_extension_t constants_extension;
 
 }  // namespace dl::cpu

@@ -301,7 +301,7 @@ dl_status_t* launch(dl_vendor_t* vendor, int32_t device, void* function,
 dl_kernel_extension_t kernel_extension = {
     sizeof(dl_kernel_extension_t),
     DL_EXT_KERNEL,
-    reinterpret_cast<dl_extension_t*>(&choices_extension),
+    reinterpret_cast<dl_extension_t*>(&constants_extension),
     properties,
     compile,
     load,

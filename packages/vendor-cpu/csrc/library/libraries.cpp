@@ -15,6 +15,7 @@ using choices::Implementation;
 using choices::Key;
 using choices::OneThread;
 using choices::Point;
+using choices::Table;
 using kernels::ConvShape;
 using kernels::GemmCall;
 using kernels::Launch;
@@ -108,13 +109,7 @@ Key key_of(const Launch& launch, const GemmCall& call) {
   return key;
 }
 
-struct Product {
-  const Launch& launch;
-  const GemmCall& call;
-};
-
-std::string gemm_candidates(const void* of) {
-  const auto& [launch, call] = *static_cast<const Product*>(of);
+std::string gemm_candidates(const Launch& launch, const GemmCall& call) {
   CandidateNames names(launch.threads());
   const bool ours = is_ours(call), mixed = call.out_dtype != call.dtype;
   const bool by_openblas = !mixed && openblas::serves(call);
@@ -132,9 +127,9 @@ std::string gemm_candidates(const void* of) {
 }
 
 bool gemm(const Launch& launch, const GemmCall& call) {
-  if (!choices::active.load(std::memory_order_relaxed)) return usual_gemm(launch, call);
-  const Product product{launch, call};
-  const Choice choice = choices::choose(key_of(launch, call), gemm_candidates, &product);
+  if (!Table::is_active()) return usual_gemm(launch, call);
+  const Choice choice =
+      Table::choose(key_of(launch, call), [&] { return gemm_candidates(launch, call); });
   const OneThread limit(choice.one_thread);
   const bool same = call.out_dtype == call.dtype;
   switch (choice.implementation) {
@@ -164,14 +159,7 @@ bool is_pointwise(const ConvShape& shape) {
   return shape.groups == 1;
 }
 
-struct Convolution {
-  const Launch& launch;
-  diopiDtype_t dtype;
-  Implementation usual;
-};
-
-std::string convolution_candidates(const void* of) {
-  const auto& [launch, dtype, usual] = *static_cast<const Convolution*>(of);
+std::string convolution_candidates(const Launch& launch, diopiDtype_t dtype, Implementation usual) {
   CandidateNames names(launch.threads());
   const bool ours = usual == Implementation::kOwn, as_given = usual == Implementation::kOneDnnOther;
   if (ours) names.add("own", false);
@@ -196,12 +184,12 @@ bool convolution(Point point, const Launch& launch, const ConvShape& shape, cons
                  const TensorRef& weight, const TensorRef& result, bool bias, const Run& run) {
   const Implementation usual = usual_convolution(shape, weight);
   Choice choice{usual, false};
-  if (choices::active.load(std::memory_order_relaxed)) {
+  if (Table::is_active()) {
     Key key(point);
     key.add(launch.threads());
     onednn::add_convolution(key, shape, image, weight, result, bias);
-    const Convolution asked{launch, weight.dtype, usual};
-    choice = choices::choose(key, convolution_candidates, &asked);
+    choice =
+        Table::choose(key, [&] { return convolution_candidates(launch, weight.dtype, usual); });
     if (choice.implementation == Implementation::kDefault) choice.implementation = usual;
   }
   if (choice.implementation == Implementation::kOwn) return false;

@@ -3,6 +3,7 @@
 #define DL_CPU_RUNTIME_VENDOR_H_
 
 #include <cstdint>
+#include <string>
 
 #include "dl/kit/table.h"
 #include "extensions/extensions.h"
@@ -16,9 +17,7 @@ class Vendor : public kit::Instance {
   static constexpr uint64_t kCapabilities =
       DL_CAP_HOST_ACCESSIBLE | DL_CAP_SYNCHRONOUS | DL_CAP_ANY_HOST_POINTER | DL_CAP_REFERENCE;
   static constexpr const char* kDevicesFrom = "DL_CPU_DEVICES";
-  static dl_extension_t* extensions() {
-    return reinterpret_cast<dl_extension_t*>(&kernel_extension);
-  }
+  static dl_extension_t* extensions();
 
   explicit Vendor(const dl_host_t* host);
 
@@ -52,6 +51,9 @@ class Vendor : public kit::Instance {
   double event_elapsed(int32_t device, void* start, void* end);
 
   kit::Operators operators();
+
+  // extensions/choices.cpp
+  std::string choice_identity(int32_t device);
 
  private:
   const int32_t device_count_;
