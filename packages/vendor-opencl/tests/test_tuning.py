@@ -27,3 +27,23 @@ def test_a_kernel_in_opencl_c_is_tuned(vendor: Vendor, tmp_path: Path) -> None:
     )
     assert "5 configurations; failed: none" in output
     assert "default GROUP_X=8" in output and "best" in output
+
+
+def test_an_operator_is_tuned(vendor: Vendor, tmp_path: Path) -> None:
+    """Any plan may win, so the test is that plans are raced and a verdict is given."""
+    if importlib.util.find_spec("dl_autotune") is None:
+        pytest.skip("dl-autotune is not installed")
+    output = vendor.run(
+        f"""
+        import os, sys
+        os.chdir({str(tmp_path)!r})
+        sys.argv = ["dl", "tune", "op", "mm", "--shapes", "64x512", "512x64", "--vendor", "opencl",
+                    "--seconds", "10", "--processes", "2"]
+        from dl_core.cli import main
+        sys.exit(main())
+        """,
+        XDG_DATA_HOME=str(tmp_path),
+        XDG_CACHE_HOME=str(tmp_path),
+    )
+    assert "choices product: " in output and "large" in output
+    assert "verdict" in output

@@ -15,6 +15,7 @@
 #include "dl/kit/kernel_source.h"
 #include "dl/kit/launch_check.h"
 #include "dl/kit/lru.h"
+#include "extensions/choices.h"
 #include "program/kernel.h"
 #include "runtime/vendor.h"
 
@@ -88,7 +89,7 @@ Compiled compile(Device& device, const kit::KernelSource& source) {
 
 }  // namespace
 
-Vendor::Vendor() = default;
+Vendor::Vendor() { install_choices(); }
 Vendor::~Vendor() = default;
 
 dl_kernel_properties_t Vendor::kernel_properties(int32_t device) {
@@ -205,6 +206,8 @@ void Vendor::kernel_launch(int32_t device, void* function, const dl_kernel_launc
                         static_cast<uint32_t>(all.size()));
 }
 
-dl_extension_t* Vendor::extensions() { return kit::kernel_extension<Vendor>(nullptr); }
+dl_extension_t* Vendor::extensions() {
+  return kit::kernel_extension<Vendor>(kit::choices_extension<Vendor, Choices>(nullptr));
+}
 
 }  // namespace dl::opencl

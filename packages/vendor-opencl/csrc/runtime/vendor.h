@@ -3,6 +3,7 @@
 #define DL_OPENCL_RUNTIME_VENDOR_H_
 
 #include <cstdint>
+#include <string>
 
 #include "dl/kernel.h"
 #include "dl/kit/extension.h"
@@ -36,6 +37,9 @@ class Vendor : public kit::Runtime<Api> {
   void* kernel_find(int32_t device, void* module, const char* name);
   dl_kernel_function_properties_t kernel_function_properties(int32_t device, void* function);
   void kernel_launch(int32_t device, void* function, const dl_kernel_launch_t* launch);
+
+  // The identity of measured choices (dl/choices.h).
+  std::string choice_identity(int32_t device);
 
  private:
   kit::Handles<LoadedProgram> programs_{"module"};

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "dl_kernels/base/dtype_dispatch.h"
 #include "dl_kernels/gpu/gemm.h"
 #include "dl_kernels/gpu/matrix_source.h"
 #include "dl_kernels/gpu/product_launch.h"
@@ -32,6 +33,21 @@ struct GemmSink {
   }
 };
 
+// The plan of a product of matrices: the vendor's, if it selects one.
+template <class T, bool kTf32>
+ProductPlan plan_of(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
+                    const MatrixSource<T>& a, const MatrixSource<T>& b) {
+  const ProductPlan usual = usual_plan<T, kTf32>(batch, m, n, k);
+  if (select_product == nullptr) return usual;
+  const int64_t most = std::max<int64_t>(k / ProductTuning::kShortestPiece, 1);
+  const bool has_large = ProductKernels<T, kTf32>::kHasLarge;
+  const ProductCall call{
+      launch.stream(),          dtype_of<T>(), kTf32, batch, m, n, k, {a.along_depth, a.whole},
+      {b.along_depth, b.whole}, has_large,     most};
+  const ProductPlan selected = select_product(call, usual);
+  return {has_large && selected.large, std::clamp<int64_t>(selected.pieces, 1, most)};
+}
+
 // The product with factors rounded to TF32; false if it is not wanted or not available.
 template <class T, class Sink>
 bool tf32_product([[maybe_unused]] const Launch& launch, [[maybe_unused]] MatmulPrecision precision,
@@ -47,7 +63,8 @@ bool tf32_product([[maybe_unused]] const Launch& launch, [[maybe_unused]] Matmul
         compiled_architecture(
             tensor_product_kernel<T, Tuning::kSmallRows, Tuning::kSmallColumns, MatrixSource<T>,
                                   MatrixSource<T>, ProductOutput<float, Sink>>) >= 80) {
-      run_product<T, true>(launch, batch, m, n, k, a, b, sink);
+      run_product<T, true>(launch, batch, m, n, k, a, b, sink,
+                           plan_of<T, true>(launch, batch, m, n, k, a, b));
       return true;
     }
   }
@@ -86,7 +103,8 @@ void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64
     const gpu::MatrixSource<T> left(a.matrix, a.step, m, k);
     const gpu::MatrixSource<T> right(b.matrix.transposed(), b.step, n, k);
     if (!gpu::tf32_product(launch, precision, count, m, n, k, left, right, sink))
-      gpu::run_product<T>(launch, count, m, n, k, left, right, sink);
+      gpu::run_product<T>(launch, count, m, n, k, left, right, sink,
+                          gpu::plan_of<T, false>(launch, count, m, n, k, left, right));
     a.matrix.data += kMost * a.step;
     b.matrix.data += kMost * b.step;
     if (sink.narrow.data != nullptr) sink.narrow.data += kMost * c.step;
