@@ -60,6 +60,33 @@ def test_freeze_becomes_a_copy_and_loop_hints_go() -> None:
     assert "llvm.loop" not in text
 
 
+def test_boolean_parameters_of_kernels_become_bytes() -> None:
+    text = """\
+define spir_kernel void @k(i64 noundef %0, i1 noundef zeroext %1, i1 %2) local_unnamed_addr {
+  br i1 %1, label %4, label %15
+4:
+  %5 = select i1 %2, i64 %0, i64 0
+  %15 = phi i1 [ %1, %3 ], [ false, %4 ]
+}
+define spir_kernel void @named(i1 noundef zeroext %flag) {
+entry:
+  br i1 %flag, label %flag.end, label %entry
+}
+define spir_func void @f(i1 %0) {
+  br i1 %0, label %2, label %3
+}
+"""
+    text = prepare(text, group_threads=64, warp_threads=64)
+    assert "@k(i64 noundef %0, i8 noundef zeroext %1, i8 %2) local_unnamed_addr" in text
+    assert "  %dl.flag.1 = trunc i8 %1 to i1\n" in text
+    assert "  br i1 %dl.flag.1, label %4, label %15\n" in text
+    assert "  %5 = select i1 %dl.flag.2, i64 %0, i64 0\n" in text
+    assert "  %15 = phi i1 [ %dl.flag.1, %3 ], [ false, %4 ]\n" in text
+    assert "entry:\n  %dl.flag.flag = trunc i8 %flag to i1\n" in text
+    assert "  br i1 %dl.flag.flag, label %flag.end, label %entry\n" in text
+    assert "@f(i1 %0) {\n  br i1 %0" in text
+
+
 def test_kernels_get_their_sizes_and_the_module_one_version() -> None:
     text = prepare(ASSEMBLY, group_threads=256, warp_threads=32)
     head = "@k(i32 %0) local_unnamed_addr #0"

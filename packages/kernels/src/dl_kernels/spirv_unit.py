@@ -28,10 +28,29 @@ _TYPED_POINTERS = ("-Xclang", "-no-opaque-pointers")
 # loop that the device pass does not unroll.
 _QUIET = ("-Wno-unneeded-internal-declaration", "-Wno-unused-function", "-Wno-pass-failed")
 _KERNEL = re.compile(r"^(define .*\bspir_kernel void .*) \{$", re.MULTILINE)
+# A kernel: its head, the label of its first block if it has a name, and the rest.
+_BODY = re.compile(
+    r"^(define .*\bspir_kernel void .* \{\n)((?:[\w.$-]+:.*\n)?)((?:.*\n)*?\}$)", re.MULTILINE
+)
+_BOOLEAN = re.compile(r"\bi1((?: noundef| zeroext)*) (%[\w.$-]+)(?=[,)])")
 _FREEZE = re.compile(r"^( *%\S+ = )freeze (.+) (\S+)$", re.MULTILINE)
 # The translator makes invalid structured control flow of some loops with hints for unrolling.
 _LOOP_HINTS = re.compile(r", !llvm\.loop !\d+")
 _VERSIONS = re.compile(r"^(!opencl\.(?:ocl|spir)\.version = ).*$", re.MULTILINE)
+
+
+def _with_bytes(kernel: re.Match[str]) -> str:
+    """Return a kernel whose boolean parameters are bytes.
+
+    The layout of SPIR-V's booleans is undefined, so a kernel cannot take them from the host.
+    """
+    head, label, rest = kernel.groups()
+    flags = [found[2] for found in _BOOLEAN.finditer(head)]
+    head = _BOOLEAN.sub(r"i8\1 \2", head)
+    for flag in flags:
+        rest = re.sub(rf"{re.escape(flag)}(?![\w.$-])", f"%dl.flag.{flag[1:]}", rest)
+        rest = f"  %dl.flag.{flag[1:]} = trunc i8 {flag} to i1\n{rest}"
+    return head + label + rest
 
 
 def prepare(text: str, *, group_threads: int, warp_threads: int) -> str:
@@ -39,7 +58,9 @@ def prepare(text: str, *, group_threads: int, warp_threads: int) -> str:
 
     ``freeze``, which the translator does not know, becomes a copy: SPIR-V has no poison values.
     HIP has no attributes for OpenCL's version and for the sizes of work-groups and sub-groups.
+    Boolean parameters of kernels become bytes.
     """
+    text = _BODY.sub(_with_bytes, text)
     text = _FREEZE.sub(r"\1bitcast \2 \3 to \2", text)
     text = _VERSIONS.sub("", _LOOP_HINTS.sub("", text))
     sizes = "!reqd_work_group_size !900000"
