@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -14,6 +15,12 @@ from dl_dicp.reports.explain import explain
 
 Function = Callable[..., Any]
 OPTIONS: dict[str, Any] = {"engine": "codegen", "patterns": False}
+
+
+def require_operators(*names: str) -> None:
+    """Skip on a vendor without these operators, because graphs are of operators that it has."""
+    if missing := set(names) - set(torch.dl.native_operators("dl")):
+        pytest.skip(f"the vendor was built without {', '.join(sorted(missing))}")
 
 
 def assert_near(place: int, made: Tensor, wanted: Tensor, eps: float) -> None:

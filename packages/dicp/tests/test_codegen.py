@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from codegen_kit import OPTIONS, Function, run
+from codegen_kit import OPTIONS, Function, require_operators, run
 from dl_dicp import statistics
 from dl_dicp.engines.codegen import racing
 
@@ -100,6 +100,7 @@ def all_of(functions: tuple[Function, ...]) -> Function:
 
 def test_functions_of_elements() -> None:
     """Expressions of one and of two tensors, numbers of all kinds among their elements."""
+    require_operators("erf", "gelu", "pow.Tensor_Scalar", "log", "where.self", "lerp.Scalar")
     text = run(all_of(UNARY), special(5, 67))
     text += run(all_of(POSITIVE), special(5, 67).abs())
     text += run(all_of(BINARY), special(5, 67), torch.randn(5, 67).to("dl"))
@@ -149,6 +150,7 @@ def test_operators_along_rows(shape: tuple[int, ...]) -> None:
 
 def test_means_of_norms_that_cancel_out_may_differ() -> None:
     """As sums of numbers without a mean do, in whatever order."""
+    require_operators("native_layer_norm")
     x, y = torch.randn(64, 96), torch.randn(64, 96)
     x -= (x + y).mean(-1, keepdim=True)
     given = x.to("dl"), y.to("dl")
