@@ -447,20 +447,29 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
     add_benchmark(found)
 
 
-def driver_session(vendor: str) -> list[str]:
-    """Return the session of a vendor's driver from packages, in a list; empty if it has none."""
-    return [] if driver_packages(vendor) is None else [f"driver-{vendor}"]
+# Suffix of the sessions on the earlier release of a driver from packages.
+EARLIER = "-earlier"
 
 
-def driver_of(session: nox.Session, vendor: str) -> dict[str, str]:
+def driver_session(vendor: str, release: str = "") -> list[str]:
+    """Return the session of a vendor's driver from packages, in a list; empty if it has none.
+
+    :param release: EARLIER or nothing.
+    """
+    return [] if driver_packages(vendor) is None else [f"driver-{vendor}{release}"]
+
+
+def driver_of(session: nox.Session, vendor: str, release: str = "") -> dict[str, str]:
     """Return the variable that selects a vendor's driver from packages, if the user selected none.
 
     It is empty if there is no such driver, or not for this platform.
+
+    :param release: EARLIER, which ignores the user's selection, or nothing.
     """
     packages = driver_packages(vendor)
-    if packages is None or packages.variable in os.environ:
+    if packages is None or (not release and packages.variable in os.environ):
         return {}
-    folder = session.cache_dir.parent / f"driver-{vendor}"
+    folder = session.cache_dir.parent / f"driver-{vendor}{release}"
     library = (folder / packages.library).absolute()
     return {packages.variable: str(library)} if library.exists() else {}
 
@@ -476,10 +485,21 @@ def add_driver(vendor: str) -> None:
 
     driver.__doc__ = f"The driver of vendor {vendor} for machines without its devices."
     nox.session(name=f"driver-{vendor}", default=False)(driver)
+    if not packages.earlier:
+        return
+
+    def earlier(session: nox.Session) -> None:
+        # The versions differ from the constraints'.
+        session.install(*packages.earlier)
+
+    earlier.__doc__ = f"An earlier release of the driver of vendor {vendor}."
+    nox.session(name=f"driver-{vendor}{EARLIER}", default=False)(earlier)
 
 
 # share-VENDOR runs one in so many cases of the conformance suite, others for each commit.
 ONE_OF_CASES = 150
+# Timeout of a case on a driver from packages, which compiles a kernel when it first runs.
+COMPILING = ("--seconds", "300")
 
 
 def add_share(vendor: str) -> None:
@@ -499,7 +519,8 @@ def add_share(vendor: str) -> None:
         failed = run_tests(session, python, [(folder, env)])
         commit = ("git", "rev-parse", "--short=7", "HEAD")
         seed = int(str(session.run(*commit, external=True, silent=True)), 16)
-        run_conformance(session, python, vendor, env, ("--sample", f"{ONE_OF_CASES}/{seed}"))
+        options = ("--sample", f"{ONE_OF_CASES}/{seed}", *COMPILING)
+        run_conformance(session, python, vendor, env, options)
         if failed:
             session.error(f"failed: {', '.join(failed)}")
 
@@ -548,20 +569,25 @@ def add_models(vendor: str) -> None:
     MODELS.append(name)
 
 
-def add_conformance(vendor: str) -> None:
-    """Add conformance-VENDOR: the conformance suite, whose cases run in separate processes."""
+def add_conformance(vendor: str, release: str = "") -> None:
+    """Add conformance-VENDOR: the conformance suite, whose cases run in separate processes.
+
+    :param release: EARLIER for the earlier release of the driver, or nothing.
+    """
 
     def conformance(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        driver = driver_of(session, vendor)
+        driver = driver_of(session, vendor, release)
         # With --simulate, a vendor that has a simulated driver needs no device.
         if "--simulate" not in session.posargs:
             demand_device(session, python, vendor, driver)
-        run_conformance(session, python, vendor, driver)
+        options = () if driver_packages(vendor) is None else COMPILING
+        run_conformance(session, python, vendor, driver, options, release)
 
-    name = f"conformance-{vendor}"
-    conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` selects cases."
-    requires = ["environment", *driver_session(vendor)]
+    name = f"conformance-{vendor}{release}"
+    where = f"vendor {vendor}{', an earlier driver' if release else ''}"
+    conformance.__doc__ = f"Run the conformance suite on {where}; `-- -k` selects cases."
+    requires = ["environment", *driver_session(vendor, release)]
     declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(conformance)
     CONFORMANCE.append(name)
@@ -592,6 +618,9 @@ for found_vendor in vendors():
     add_driver(found_vendor)
     add_share(found_vendor)
     add_conformance(found_vendor)
+    found_packages = driver_packages(found_vendor)
+    if found_packages is not None and found_packages.earlier:
+        add_conformance(found_vendor, EARLIER)
     add_device_tests(found_vendor)
     add_models(found_vendor)
     add_proof(found_vendor)
