@@ -18,6 +18,7 @@ import numpy as np
 from diopi_proto import OutOfMemoryError, Vendor
 from diopi_proto.errors import DiopiError
 from diopi_proto.host.cabi import constants, ffi
+from dl_conformance.checks.check import SkipError
 
 CELL = 4096
 """Default size of a block in bytes."""
@@ -95,6 +96,11 @@ class Bench:
         self._loads: list[Block] = []
 
     def __enter__(self) -> Bench:
+        """
+        :raises SkipError: nothing can show that the only stream is busy.
+        """
+        if not (self.synchronous or self.has("stream_create")):
+            raise SkipError("stream_create is optional, and the library does not provide it")
         self._first = self.block()
         self.default.tick.append((self.block(), TICKS[0]))
         self._probe = self.stream()
