@@ -264,13 +264,6 @@ def sanitize(session: nox.Session) -> None:
         session.run(python, str(script), *session.posargs, env=env, external=True)
 
 
-@nox.session(name="new-vendor", venv_backend="none", requires=["environment"], default=False)
-def new_vendor(session: nox.Session) -> None:
-    """Build, check and train every kind of project of `dl new-vendor` in an empty folder."""
-    command = (python_of(session, "environment"), "-m", "pytest", "tests/new_vendor")
-    session.run(*command, *session.posargs, env={"DL_VENDORS": reference_vendor()}, external=True)
-
-
 @nox.session(name="dicp-tests", venv_backend="none", requires=["environment"], default=False)
 def dicp_tests(session: nox.Session) -> None:
     """Compare compiled operators and models with eager ones; `-- ops -k add` runs a part."""
@@ -494,6 +487,21 @@ def add_driver(vendor: str) -> None:
 
     earlier.__doc__ = f"An earlier release of the driver of vendor {vendor}."
     nox.session(name=f"driver-{vendor}{EARLIER}", default=False)(earlier)
+
+
+@nox.session(
+    name="new-vendor",
+    venv_backend="none",
+    requires=["environment", *(x for vendor in vendors() for x in driver_session(vendor))],
+    default=False,
+)
+def new_vendor(session: nox.Session) -> None:
+    """Build, check and train every kind of project of `dl new-vendor` in an empty folder."""
+    command = (python_of(session, "environment"), "-m", "pytest", "tests/new_vendor")
+    # Some projects need the driver of a vendor of this repository.
+    drivers = {key: path for each in vendors() for key, path in driver_of(session, each).items()}
+    env = {**drivers, "DL_VENDORS": reference_vendor()}
+    session.run(*command, *session.posargs, env=env, external=True)
 
 
 # share-VENDOR runs one in so many cases of the conformance suite, others for each commit.

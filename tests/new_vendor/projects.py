@@ -16,6 +16,14 @@ ALL = [(kind, memory) for kind, each in KINDS.items() for memory in each.memorie
 """Every kind with every memory that it supports."""
 
 
+OPENCL_DRIVERS = Path("/etc/OpenCL/vendors")
+
+
+def runs_here(kind: str) -> bool:
+    """Return True if this machine has the driver that a kind of project needs."""
+    return kind != "opencl" or "DL_OPENCL_DRIVER" in os.environ or any(OPENCL_DRIVERS.glob("*.icd"))
+
+
 @dataclass(frozen=True)
 class Project:
     """An installed project.

@@ -60,9 +60,16 @@ def test_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
         create("npu", kind="c", memory="shared", folder=tmp_path / "file" / "project")
 
 
-def test_memory_that_a_kind_does_not_support_names_the_remedy() -> None:
-    with pytest.raises(ProjectError, match="use --memory shared, or --kind cpp"):
-        render("npu", "kernels", "separate")
+@pytest.mark.parametrize(
+    ("kind", "memory"), [(kind, memory) for kind in KINDS for memory in MEMORIES]
+)
+def test_memory_that_a_kind_does_not_support_names_the_remedy(kind: str, memory: str) -> None:
+    if (kind, memory) in ALL:
+        assert render("npu", kind, memory)
+        return
+    words = f"--kind {kind} does not support --memory {memory}: "
+    with pytest.raises(ProjectError, match=f"^{words}.*, or (use )?--kind cpp"):
+        render("npu", kind, memory)
 
 
 @pytest.mark.parametrize(("kind", "memory"), ALL)
@@ -82,7 +89,8 @@ def test_project_is_whole(kind: str, memory: str) -> None:
     for path in files:
         if path.startswith("csrc/"):
             assert any(Path(path).match(pattern) for pattern in named), path
-    assert ("csrc/driver.c" in files) == (memory == "separate")
+    # The device of kind opencl is a real one.
+    assert ("csrc/driver.c" in files) == (memory == "separate" and kind != "opencl")
 
 
 def test_every_template_is_part_of_a_project() -> None:

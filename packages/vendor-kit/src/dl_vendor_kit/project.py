@@ -38,25 +38,34 @@ class Kind:
 
     :ivar help: description of the sources.
     :ivar requires: wheels of this project that building needs, with their version.
-    :ivar has_kernels: the project has the kernels of the layer ``device``.
+    :ivar base: template folders that it shares with other kinds, in addition to ``common``;
+        ``{memory}`` stands for the memory.
     :ivar memories: the values of ``--memory`` that it supports.
     :ivar files: descriptions of its own files, for README.md.
+    :ivar refusal: why it does not support the other values of ``--memory``, and what to do.
+    :ivar first_step: the first of the next steps in README.md.
+    :ivar test_requires: requirements of its tests.
     """
 
     help: str
     requires: Mapping[str, str]
-    has_kernels: bool
+    base: tuple[str, ...]
     memories: tuple[str, ...]
     files: Mapping[str, str]
+    refusal: str = ""
+    first_step: str = 'Replace the stand-in: everything marked "stand-in" or "Replace" in `csrc/`.'
+    test_requires: tuple[str, ...] = ()
 
     def layers(self, name: str, memory: str) -> list[str]:
         """Return the template folders of a project, given the name of this kind."""
-        device = ["device", memory] if self.has_kernels else []
-        return ["common", name, *device, f"{name}_{memory}"]
+        base = [layer.replace("{memory}", memory) for layer in self.base]
+        return ["common", *base, name, f"{name}_{memory}"]
 
 
+_OPERATORS = "the operators: arguments of the contract become arguments of kernels"
+_STAND_IN = ("profile", "device", "{memory}")
 _OWN_KERNELS = {
-    "csrc/operators.*": "the operators: arguments of the contract become arguments of kernels",
+    "csrc/operators.*": _OPERATORS,
     "csrc/kernels.*": "the kernels, which run on the device",
     "csrc/address.h": "addresses of device memory in kernels of the stand-in",
     "csrc/driver.*": "a stand-in for the driver, whose queues are threads",
@@ -65,23 +74,47 @@ KINDS: Mapping[str, Kind] = {
     "cpp": Kind(
         "C++17 with dl-vendor-kit",
         {"dl-diopi-proto": contract, "dl-vendor-kit": kit},
-        True,
+        _STAND_IN,
         ("separate", "shared"),
         {"csrc/vendor.*": "the vendor's class, whose methods are the slots", **_OWN_KERNELS},
     ),
     "c": Kind(
         "C11 with the contract's headers alone",
         {"dl-diopi-proto": contract},
-        True,
+        _STAND_IN,
         ("separate", "shared"),
         {"csrc/vendor.*": "the vendor table and its slots", **_OWN_KERNELS},
     ),
     "kernels": Kind(
         "C++17 with the operators of dl-kernels, which the chip's compiler compiles",
         {"dl-diopi-proto": contract, "dl-vendor-kit": kit, "dl-kernels": kit},
-        False,
+        (),
         ("shared",),
         {"csrc/vendor.cpp": "the vendor's class; setup.py lists the families of operators"},
+        "the stand-in's compiler, g++, makes kernels that run on the host, which has no access to "
+        "such memory; start with --memory shared and then give KernelLibrary the chip's compiler, "
+        "which docs/other-compilers.md of dl-vendor-kit explains, or use --kind cpp",
+    ),
+    "opencl": Kind(
+        "C++17 with dl-vendor-kit, and kernels in OpenCL C, which the device's driver compiles",
+        {"dl-diopi-proto": contract, "dl-vendor-kit": kit},
+        ("profile", "cpp"),
+        ("separate",),
+        {
+            "csrc/vendor.*": "the vendor's class, whose methods are the slots",
+            "csrc/operators.*": _OPERATORS,
+            "csrc/kernels.cl": "the kernels, in OpenCL C; the library contains their source",
+            "csrc/kernels.h": "their arguments, for both compilers",
+            "csrc/opencl.h": "the functions of OpenCL, and the names of the driver",
+        },
+        "OpenCL's memory belongs to a device; use --memory separate, or --kind cpp",
+        "Name your driver in `csrc/opencl.h`, and write kernels that suit your device in "
+        "`csrc/kernels.cl`.",
+        # Intel's runtime for CPUs, for machines without another driver.
+        tuple(
+            f"{wheel}; platform_machine == 'x86_64'"
+            for wheel in ("intel-cmplr-lib-rt", "intel-opencl-rt", "tbb")
+        ),
     ),
 }
 
@@ -93,7 +126,7 @@ _OURS = frozenset(["async", "cpu", "cuda", "diopi", "dl", "opencl", "rocm", "tor
 class _Template(string.Template):
     # typeshed declares the compiled pattern, which Template makes of this text.
     pattern = r"""
-        __(?P<named>build_requirements|chip|contract|dot|files|tests|wheel)__
+        __(?P<named>build_requirements|chip|contract|dot|files|first_step|test_requirements|tests|wheel)__
         | (?P<braced>(?!)) | (?P<escaped>(?!)) | (?P<invalid>(?!))
     """  # type: ignore[assignment]
     flags = re.VERBOSE
@@ -134,11 +167,7 @@ def render(name: str, kind: str, memory: str) -> dict[str, str]:
     check_name(name)
     chosen = KINDS[kind]
     if memory not in chosen.memories:
-        raise ProjectError(
-            f"--kind {kind} does not support --memory {memory}: a device with memory of its own "
-            "needs the chip's compiler, which docs/other-compilers.md of dl-vendor-kit explains; "
-            f"use --memory {chosen.memories[0]}, or --kind cpp"
-        )
+        raise ProjectError(f"--kind {kind} does not support --memory {memory}: {chosen.refusal}")
     values = {
         # The template is valid TOML: the placeholder is in quotes.
         "build_requirements": '", "'.join(
@@ -147,6 +176,10 @@ def render(name: str, kind: str, memory: str) -> dict[str, str]:
         "chip": name,
         "contract": contract,
         "dot": ".",
+        "first_step": chosen.first_step,
+        "test_requirements": '", "'.join(
+            ("dl-conformance", "dl-core[torch,test]", *chosen.test_requires)
+        ),
         "tests": "tests",
         "wheel": name.replace("_", "-"),
     }

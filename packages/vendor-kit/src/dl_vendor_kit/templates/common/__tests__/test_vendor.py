@@ -1,4 +1,4 @@
-"""The library, its operators, and a model that trains on it."""
+"""The library, its operators, operators of torch, and a model that trains on them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from dl_vendor___chip__.plugin import dl_vendor
 
 ROOT = Path(__file__).parents[1]
+# Operators in the sweep of dl-torch-tests; .github/workflows/test.yaml runs it whole.
+SWEPT = ("add", "copysign", "cumsum", "exp", "mm", "mul", "nn.functional.relu", "sum")
 
 
 def run(*command: str) -> str:
@@ -32,6 +34,12 @@ def test_library_passes_the_check() -> None:
 
 def test_promised_operators_conform() -> None:
     run("-m", "dl_conformance", "--vendor", "__chip__", "--profile", "__chip__")
+
+
+def test_operators_of_torch_are_right() -> None:
+    named = " or ".join(f"test_operator_is_right[forward-float32-{name}]" for name in SWEPT)
+    tests = ("--pyargs", "dl_torch_tests.opinfo.test_sweep")
+    run("-m", "pytest", "-q", f"--rootdir={ROOT}", *tests, "-k", named)
 
 
 def test_model_learns() -> None:
