@@ -19,9 +19,10 @@ def vendors() -> dict[str, Metadata]:
     found: dict[str, Metadata] = {}
     for path in sorted(ROOT.glob("packages/vendor-*/pyproject.toml")):
         project = nox.project.load_toml(path)["project"]
-        # A package without a plugin is not a vendor but helps to build vendors.
+        # dl-vendor-kit, which helps to build vendors, has a plugin too, which is not a vendor.
         for name in project.get("entry-points", {}).get("dl", {}):
-            found[name] = project
+            if path.parent.name == f"vendor-{name}":
+                found[name] = project
     return found
 
 
