@@ -56,7 +56,7 @@ SAID: dict[int, tuple[str, tuple[str, ...]]] = {
     25: ("runtime", ("of memory, and 1,024 MiB are allowed",)),
     26: ("runtime", ("SIGXFSZ", "SIGABRT")),
     27: ("runtime", (" behind",)),
-    28: ("runtime", ("ended the process that guards",)),
+    28: ("runtime", ("its guard process was killed",)),
     29: ("runtime", ("SIGABRT", "SIGSEGV")),
 }
 

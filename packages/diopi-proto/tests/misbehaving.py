@@ -78,12 +78,12 @@ def daemon(_: object) -> str:
 
 
 def fork(_: object) -> str:
-    """Return twice."""
+    """Fork, so that two processes return."""
     return "copy" if os.fork() == 0 else "original"
 
 
 def bomb(count: int) -> None:
-    """Start processes that wait, a session for each, and wait too."""
+    """Start waiting processes, each in its own session, and wait."""
     for _ in range(count):
         if os.fork() == 0:
             os.setsid()
@@ -92,17 +92,17 @@ def bomb(count: int) -> None:
 
 
 def allocate(count: int) -> int:
-    """Take bytes of private memory."""
+    """Allocate bytes of private memory."""
     return len(bytearray(count))
 
 
 def allocate_and_return(count: int) -> bytes:
-    """Give a large answer."""
+    """Allocate bytes and return them as the answer."""
     return bytes(count)
 
 
 def share(count: int) -> None:
-    """Take bytes of shared memory, which is not data of one process, and touch them."""
+    """Allocate and touch bytes of shared memory, which does not count as data of one process."""
     memory = mmap.mmap(-1, count)
     for at in range(0, count, mmap.PAGESIZE):
         memory[at] = 1
@@ -115,7 +115,7 @@ def close(_: object) -> None:
 
 
 def close_and_hang(_: object) -> None:
-    """Close all files, and stay."""
+    """Close all files and keep running."""
     os.closerange(0, 1000)
     signal.pause()
 
@@ -128,19 +128,19 @@ def scribble(text: bytes) -> None:
 
 
 def write(count: int) -> None:
-    """Write a large file, which has no name."""
+    """Write a large file without a name."""
     with tempfile.TemporaryFile() as file:
         os.truncate(file.fileno(), count)
 
 
 def kill_parent(_: object) -> None:
-    """End the process above."""
+    """Kill the parent process."""
     os.kill(os.getppid(), signal.SIGKILL)
     signal.pause()
 
 
 def lock(_: object) -> Any:
-    """Return what cannot be pickled."""
+    """Return an object that cannot be pickled."""
     return threading.Lock()
 
 
@@ -169,11 +169,11 @@ def refuse() -> Callable[[Any], Any]:
 
 
 def traced() -> Callable[[Any], Any]:
-    """Write Python's stack at a fatal signal."""
+    """Make Python write its stack at a fatal signal."""
     faulthandler.enable()
     return obey()
 
 
 def registered() -> Callable[[Any], Any]:
-    """Make a file when the interpreter ends."""
+    """Create a file when the interpreter exits."""
     return lambda path: atexit.register(Path(path).touch) and None

@@ -29,7 +29,7 @@ with admitted(sys.argv[1]) as untried:
 
 @pytest.fixture
 def trials(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The libraries that this process tries."""
+    """The libraries for which this process runs a trial."""
     made: list[Path] = []
     real = run.try_library
 
@@ -47,7 +47,7 @@ def load(library: Path) -> str:
 
 
 def in_process(library: Path, inside: str) -> int:
-    """The exit status of a process that loads the library, and does that meanwhile."""
+    """Return the exit status of a process that loads the library and runs ``inside`` meanwhile."""
     command = [sys.executable, "-c", LOAD.format(inside=inside), str(library)]
     return subprocess.run(command, check=False).returncode
 

@@ -1,4 +1,4 @@
-"""Values that do not fit: every refusal names operator, parameter, value and what is expected."""
+"""Invalid values: every error names the operator, the parameter, the value and what is expected."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_an_optional_result_can_be_declined_but_not_given(vendor: Vendor) -> Non
     assert passed[-1] == ffi.NULL
     assert len(results) == 2
     assert results[-1](None) is None  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="can be declined but not passed"):
+    with pytest.raises(ArgumentError, match="a result cannot be passed"):
         plan.prepare(frame, plan.bind((), {**given, "counts": a}))
 
 

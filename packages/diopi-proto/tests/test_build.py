@@ -1,4 +1,4 @@
-"""The build helper: its results, its errors, and what it compiles again."""
+"""The build helper: its results, its errors, and incremental compilation."""
 
 from __future__ import annotations
 

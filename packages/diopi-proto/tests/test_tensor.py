@@ -163,7 +163,7 @@ def test_host_tensors_belong_to_no_device(hidden: Vendor) -> None:
 def test_wrong_requests_name_the_value(vendor: Vendor) -> None:
     with pytest.raises(ArgumentError, match="float8"):
         vendor.empty((2,), "float8")
-    with pytest.raises(ArgumentError, match="no device 2; it has 2"):
+    with pytest.raises(ArgumentError, match="no device 2; its number of devices is 2"):
         vendor.empty((2,), device=2)
     with pytest.raises(ArgumentError, match="no device -1"):
         vendor.tensor([1.0], device=-1)

@@ -83,7 +83,7 @@ def test_a_vendor_that_says_that_nothing_is_there_is_not_asked_for_devices(build
     """device_count may initialize a driver; `present` must not."""
     with load_vendor(build("vendor.cpp", "-DFIXTURE_PRESENT=0")) as vendor:
         assert not vendor.present and vendor.device_count == 0
-        with pytest.raises(ArgumentError, match="no device 0; it has 0"):
+        with pytest.raises(ArgumentError, match="no device 0; its number of devices is 0"):
             vendor.empty((1,))
 
 

@@ -1,4 +1,4 @@
-"""Fault table of workers: every fault becomes an outcome, and no process is left."""
+"""Faults of workers: each becomes a typed outcome, and no process is left."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def test_answers_come_back_from_one_process(worker: Worker) -> None:
         (("close_and_hang", None), 60, Failure.CLOSED, "closed its pipes and ran on"),
         (("scribble", b"x" * 100), 60, Failure.GARBAGE, "something else than an answer"),
         (("write", (1 << 28) + 1), 60, Failure.RAISED, "File too large"),
-        (("allocate_and_return", 1 << 25), 60, Failure.RAISED, "16777216 are allowed"),
+        (("allocate_and_return", 1 << 25), 60, Failure.RAISED, "the limit is 16777216"),
         (("lock", None), 60, Failure.RAISED, "cannot pickle"),
-        (("kill_parent", None), 60, Failure.OVER_LIMIT, "ended the process that guards"),
+        (("kill_parent", None), 60, Failure.OVER_LIMIT, "its guard process was killed"),
     ],
 )
 def test_a_failure_is_an_outcome_and_the_next_call_works(

@@ -201,7 +201,7 @@ def test_doctor_gives_the_time_that_a_plugin_takes(wheels: Wheels) -> None:
 
 @pytest.fixture
 def two_vendors(on_path: Wheels, monkeypatch: pytest.MonkeyPatch) -> Wheels:
-    """Vendors whose libraries answer, without torch."""
+    """Two vendors with fake probe results, without torch."""
     on_path.add_vendor("dl-vendor-fast", name="fast", priority="9")
     on_path.add_vendor("dl-vendor-ref", name="ref", accelerator="False")
     devices = [TriedDevice(0, "Fast 1", 2**33, "f1"), TriedDevice(1, "Fast 2", 2**33, "f1")]

@@ -1,4 +1,5 @@
-"""Plugins that harm the process: one sentence names each, and the others go on."""
+"""Plugins that harm the process: each is reported in one sentence, and the other
+plugins continue."""
 
 from __future__ import annotations
 
@@ -116,7 +117,7 @@ def test_the_doctor_names_all_of_them_and_its_output_is_json(wheels: Wheels) -> 
 
 
 def test_torch_is_imported_whatever_they_do(wheels: Wheels) -> None:
-    """A stub takes the part of torch, which calls this entry point in its import."""
+    """A stub replaces torch, whose import calls this entry point."""
     expected = {**FAILURES, **UNDONE}
     for at, (source, _) in enumerate(expected.values()):
         wheels.add(f"dl-p{at}", GOOD + source, name=f"p{at}")

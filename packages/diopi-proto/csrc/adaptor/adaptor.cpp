@@ -109,7 +109,7 @@ const dl_operator_t* Adaptor::bind_all(dl_vendor_t* vendor, dl_vendor_t* checked
     if (number == numbers.end() || one.function == nullptr) continue;
     const Shim& shim = shims()[number->second];
     Operator& found = *operators_[number->second];
-    // As in hosts, the first operator of a name counts, and other signatures are ignored.
+    // As in hosts, the first operator of a name counts; entries with other signatures are ignored.
     if (one.fingerprint != shim.fingerprint || found.function != nullptr) continue;
     found.function = one.function;
     one.function = shim.function;

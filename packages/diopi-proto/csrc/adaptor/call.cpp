@@ -67,7 +67,7 @@ class Call {
     }
   }
 
-  // Stored handles come first: their dtype may follow from a tensor that is replaced afterwards.
+  // Stored handles come first: their dtype may depend on a tensor that is replaced afterwards.
   template <typename Body>
   void each_parameter(Body&& body) const {
     for (const bool stored : {true, false}) {
@@ -123,7 +123,7 @@ class Call {
     for (int32_t i = 0; i < one.rule->is.count; ++i) {
       diopiTensorHandle_t& handle = one.handles[i];
       const dl_tensor_prefix_t* tensor = adaptable(handle);
-      // Other defects of the stored tensor are left for the host to report.
+      // Other defects of the stored tensor are reported by the host.
       if (tensor == nullptr || tensor->dtype == one.dtype ||
           one.rule->is.cast[one.dtype] != tensor->dtype)
         continue;
@@ -164,7 +164,7 @@ diopiError_t guarded(const Operator& called, Body&& body) {
 
 diopiError_t adapted_call(size_t number, diopiContextHandle_t ctx, void** values, Invoke invoke) {
   Adaptor* const adaptor = Adaptor::of(dl_context_vendor(ctx));
-  if (adaptor == nullptr) return diopiErrorOccurred;  // a context of another vendor, or none
+  if (adaptor == nullptr) return diopiErrorOccurred;  // the context is not ours
   const Operator& called = *adaptor->at(number);
   last_error().failed = nullptr;
   Call call(*adaptor, called, ctx, values);

@@ -107,7 +107,7 @@ bool Conversion::by_vendor(diopiConstTensorHandle_t from, diopiTensorHandle_t to
     return called(adaptor.copy(), "diopiCopyInp", to, from);
   if (called(adaptor.cast(), "diopiCastDtype", to, from)) return true;
   if (format_of(prefix(from)) == format_of(prefix(to))) return false;
-  // Otherwise a cast that keeps the format, followed by a copy that keeps the dtype.
+  // Otherwise cast without changing the format, then copy without changing the dtype.
   if (adaptor.cast() == nullptr || adaptor.copy() == nullptr) return false;
   const bool channels_last = format_of(prefix(from)) == DL_FORMAT_CHANNELS_LAST;
   const diopiTensorHandle_t between = make(prefix(from), prefix(to).dtype, channels_last);

@@ -31,7 +31,7 @@ struct Half {
     int exponent = 0;
     std::frexp(size, &exponent);  // size < 2^exponent
     exponent = std::max(exponent - 1, 1 - kBias);
-    // In units in the last place; rounding up to the next exponent carries into the exponent bits.
+    // The value in ULPs; rounding up to the next exponent carries into the exponent bits.
     const double units = std::nearbyint(std::ldexp(size, kMantissa - exponent));
     const double carried = units + std::ldexp(exponent + kBias - 1, kMantissa);
     const double most = kInfinite;

@@ -17,7 +17,7 @@ alignas(16) char stack[kStackBytes];
 const Report* report_to = nullptr;
 
 // Returns the file that contains an address; null for the dynamic loader, the C and C++ libraries
-// and this library, which crash only because of their callers.
+// and this library, because their crashes are caused by callers.
 const char* file_of(void* address) {
   Dl_info info{}, own{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// Reports in which file a trial crashed: the vendor's library, or a driver that it loads.
+// Report of the file in which a trial crashed: the vendor's library, or a driver that it loads.
 #ifndef DL_TRIAL_CRASH_H_
 #define DL_TRIAL_CRASH_H_
 

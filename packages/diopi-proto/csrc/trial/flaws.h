@@ -23,7 +23,7 @@ bool has_slot(const T& table, size_t number) {
   return slot != nullptr;
 }
 
-// Lists those of the given slots that the table does not have, separated by commas.
+// Returns the given slots that the table does not have, separated by commas.
 inline std::string list_missing(const dl_vendor_table_t& table, std::set<std::string_view> slots) {
   using Names = checked::SlotNames<dl_vendor_table_t>;
   std::string text;

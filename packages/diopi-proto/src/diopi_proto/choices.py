@@ -54,7 +54,7 @@ class ChoiceRecord:
     key: ChoiceKey
     calls: int
     choices: tuple[str, ...]
-    """Names of the candidates; without a table the first one is tried first."""
+    """Names of the candidates; without a table, the vendor tries the first one first."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class Choices(LinkedExtension):
     NAME = "choices"
 
     def identity(self, device: int = 0) -> str:
-        """Return one line with everything on which a measured choice depends besides its key."""
+        """Return one line that contains everything except the key on which a measured choice
+        depends."""
         raw = ffi.new("dl_choice_properties_t*")
         raw.struct_size = ffi.sizeof("dl_choice_properties_t")
         self._call("properties", device, raw)
@@ -91,7 +92,7 @@ class Choices(LinkedExtension):
         """Replace the vendor's table of choices.
 
         :raises ArgumentError: a key or a name is too long.
-        :raises VendorError: the vendor does not have a point or a choice; the previous table stays.
+        :raises VendorError: the vendor lacks a choice point or a choice; the previous table stays.
         """
         raw = ffi.new("dl_choice_entry_t[]", max(1, len(entries)))
         for entry, (key, choice) in zip(raw, entries.items(), strict=False):

@@ -24,15 +24,17 @@ class Companion:
 
     name: str
     variable: str
-    """Environment variable with the path of another one; ``off`` disables the library."""
+    """Environment variable with the path of another library to use; ``off`` disables this one."""
     names: tuple[str, ...]
-    """Names for the dynamic loader, preferred ones first. A path is relative to site-packages,
-    where wheels install the library; the loader knows it by its last component."""
+    """Names for the dynamic loader, in order of preference. A path is relative to site-packages,
+    where a wheel installs the library; the loader knows the library by the last component of the
+    path."""
     install: str
-    """``"`pip install nvidia-nccl-cu13`"``."""
+    """How to install the library: ``"`pip install nvidia-nccl-cu13`"``."""
     does: str
     computes: bool = False
-    """True if operators use it; then the switch that turns off all such libraries applies."""
+    """True if operators compute with it; then the switch that disables all such
+    libraries applies."""
     with_any_driver: bool = False
     """True if it does not depend on the driver."""
 
@@ -44,16 +46,16 @@ class Finder:
     packages: Path
     """The site-packages folder that contains the vendor's package."""
     driver: str
-    """The variable that selects another driver, whose companions are unknown."""
+    """The variable that selects another driver. The companions of that driver are unknown."""
     switch: str
-    """The variable that turns off all libraries that compute."""
+    """The variable that disables all libraries that compute."""
     folders: tuple[str, ...] = ()
-    """Folders of the manufacturer's installers that the loader does not search."""
+    """Folders of the manufacturer's installers, which the loader does not search."""
 
     def states(
         self, companions: Iterable[Companion], environ: Mapping[str, str] = os.environ
     ) -> dict[str, str]:
-        """Return, by name, the path of each library or how to install it."""
+        """Return by name the path of each library, or how to install it."""
         found = {}
         for one in companions:
             off = one.computes and environ.get(self.switch) == "off"
@@ -85,7 +87,7 @@ class Finder:
 
 
 def _cached(name: str) -> Iterator[str]:
-    """Return paths from the loader's cache, in which they are separated by NULs."""
+    """Return the paths in the loader's cache file, in which NULs separate them."""
     try:
         cache = _CACHE.read_bytes()
     except OSError:

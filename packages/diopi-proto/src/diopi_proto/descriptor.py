@@ -29,17 +29,18 @@ class VendorDescriptor:
     """Absolute path of an ``adaptor.yaml`` if tensors must be cast, or converted to another memory
     format, for the library's operators; see docs/adaptor.md. Not for legacy libraries."""
     present: Callable[[], bool] | None = None
-    """Returns quickly whether a driver and a device seem to be installed, without using them. If
-    not, the library is not loaded. None: the library is loaded, and its ``present`` slot decides.
+    """Function that returns quickly whether a driver and a device seem to be installed, without
+    using them. If not, the library is not loaded. None: the library is loaded, and its ``present``
+    slot decides.
     """
     simulated: Callable[[], Mapping[str, str]] | None = None
-    """Returns environment variables with which the library uses a simulated driver, for tests
-    without a device. Raises RuntimeError with the package to install if it is missing. None: the
-    vendor has no simulator."""
+    """Function that returns environment variables with which the library uses a simulated driver,
+    for tests without a device. It raises RuntimeError with the package to install if that is
+    missing. None: the vendor has no simulator."""
     libraries: Callable[[], Mapping[str, str]] | None = None
-    """Returns the optional libraries that this one uses, by name, with the path that was found or
-    how to install it. Does not open the libraries; for ``dl doctor``. None: there are no optional
-    libraries.
+    """Function that returns the optional libraries of this library by name, with the path that was
+    found or how to install it. It does not open the libraries; for ``dl doctor``. None: there are
+    no optional libraries.
     """
 
 

@@ -39,8 +39,8 @@ _KINDS = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 6: "TLS", 10: "IFUNC"}
 _CALLABLE = ("NOTYPE", "FUNC", "IFUNC")
 _HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 _LONGEST_NAMES = 1 << 26
-"""Most characters of all names together. Entries may share names, so the file size is not a bound.
-"""
+"""Maximum number of characters of all names together. Entries may share names, so the file size is
+not a bound."""
 
 
 class ElfError(ValueError):

@@ -1,4 +1,4 @@
-"""Every error that this package raises. All derive from :class:`DiopiError`."""
+"""Every error that this package raises. All are subclasses of :class:`DiopiError`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class VendorError(DiopiError):
     :ivar code: ``dl_code_t`` of the returned status.
     :ivar operation: the call that failed inside the vendor (``"posix_memalign"``), or the slot.
     :ivar vendor: name of the vendor.
-    :ivar details: further lines, such as a compiler's log, with which the message ends.
+    :ivar details: further lines at the end of the message, such as a compiler's log.
     """
 
     def __init__(
@@ -53,19 +53,19 @@ class VendorError(DiopiError):
 
 
 class OutOfMemoryError(VendorError, MemoryError):
-    """The vendor has no memory left (``DL_OUT_OF_MEMORY``)."""
+    """The vendor has run out of memory (``DL_OUT_OF_MEMORY``)."""
 
 
 class NotSupportedError(VendorError):
-    """The vendor does not offer this (a NULL slot, or ``DL_NOT_SUPPORTED``)."""
+    """The vendor does not support the call (a NULL slot, or ``DL_NOT_SUPPORTED``)."""
 
 
 class UnavailableError(VendorError):
-    """No usable driver or device (``DL_UNAVAILABLE``)."""
+    """No usable driver or device is available (``DL_UNAVAILABLE``)."""
 
 
 class OperatorError(DiopiError):
-    """An operator returned another code than ``diopiSuccess``.
+    """An operator returned a code other than ``diopiSuccess``.
 
     :ivar code: the ``diopiError_t`` it returned.
     :ivar operator: name of the operator, ``"diopiAdd"``.

@@ -19,7 +19,7 @@ def _of_machine(proc: Path) -> int:
 
 
 def _of_groups(proc: Path, root: Path) -> Iterator[int]:
-    """Yield the bytes that each control group leaves to this process; a large number if
+    """Yield the bytes that each control group still allows this process; a large number if
     unlimited.
     """
     yield 1 << 62

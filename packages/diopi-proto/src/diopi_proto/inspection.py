@@ -21,11 +21,11 @@ _VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d{1,9})", re.ASCII)
 
 
 def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
-    """Check from the file alone whether a library can be loaded as a vendor.
+    """Check whether a library can be loaded as a vendor, by inspecting its file only.
 
-    :raises VendorLoadError: missing, damaged, for another machine, linked to torch or Python, with
-        an rpath that other users can write to, without a vendor's symbols, or with data as these.
-    :raises AbiMismatchError: it exports another major version of the vendor interface.
+    :raises VendorLoadError: the library is missing, damaged, for another machine, linked to torch
+        or Python, has an rpath that other users can write to, lacks a vendor's symbols, or exports
+        them as data.
     """
     if not path.is_file():
         raise VendorLoadError(

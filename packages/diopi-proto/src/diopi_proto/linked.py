@@ -46,7 +46,7 @@ class LinkedExtension:
         def call(slot: str, *arguments: Any) -> None:
             status = getattr(table, slot)(instance, *arguments)
             if status != ffi.NULL:
-                # Imported late, because it takes a while.
+                # Imported here, because the import takes a while.
                 from .host.structs import raise_status
 
                 raise_status(status, f"{cls.NAME}.{slot}", vendor)

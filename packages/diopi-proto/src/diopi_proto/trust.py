@@ -29,7 +29,7 @@ from functools import lru_cache
 from pathlib import Path
 
 _LINKS = 40
-"""Number of symbolic links in one path that the kernel follows."""
+"""Maximum number of symbolic links in one path that the kernel follows."""
 
 
 class Installation:

@@ -168,7 +168,7 @@ static int contexts(void) {
   CHECK(diopiRecordStart("range", &record) == diopiSuccess && recorded == ctx);
   CHECK(diopiRecordEnd(&record) == diopiNoImplement);
   dl_current_context = NULL;
-  /* A host that is older than a slot, leaves it empty, or offers nothing. */
+  /* Hosts that predate a slot, leave it empty, or have no handle functions. */
   tensor = NULL;
   table.struct_size = offsetof(dl_handle_ops_t, require_buffer);
   CHECK(diopiRequireBuffer(ctx, &tensor, 24, diopi_host) == diopiNoImplement && tensor == NULL);

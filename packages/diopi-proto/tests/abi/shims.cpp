@@ -7,7 +7,7 @@
 
 namespace sample {
 
-// Each behaviour borrows an operator with the signature (ctx, out, input) or (ctx, input).
+// Each behavior is implemented by an operator with the signature (ctx, out, input) or (ctx, input).
 static diopiError_t diopiRelu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
   throw std::runtime_error("dim 3 is out of range");
 }

@@ -26,9 +26,10 @@ from .rules import (
 
 VERSION = "1"
 _LONGEST = 1 << 20
-"""Size limit in bytes, several times that of a file that adapts every tensor of every operator."""
+"""Maximum size in bytes: several times that of a file that adapts every tensor of every
+operator."""
 _MOST_PATTERNS = 200
-"""Limit of name patterns, each of which is matched with all operators."""
+"""Maximum number of name patterns, each of which is matched against all operators."""
 _TOP = ("version", "overflow", "all", "operators")
 _ALL = ("cast", "layout", "wrap")
 _OPERATOR = (*_ALL, "parameters")
@@ -38,7 +39,7 @@ _OVERFLOW = ("host", "vendor")
 
 @dataclass(frozen=True)
 class _Settings:
-    """Settings of one mapping of a file; None for settings that outer mappings determine."""
+    """Settings from one mapping of a file; None for settings that outer mappings determine."""
 
     cast: Mapping[str, str] = field(default_factory=dict)
     layout: str | None = None
@@ -188,7 +189,7 @@ class _Reader:
         return settings
 
     def used(self, entries: Entries, operators: Iterable[str], at: str) -> None:
-        """Check that every cast applies to some tensor."""
+        """Check that every cast applies to at least one tensor."""
         cast = entries.values.get("cast")
         if not isinstance(cast, Entries):
             return

@@ -1,4 +1,4 @@
-"""The adaptor of one vendor instance: the C++ that applies the rules, and its counters."""
+"""The adaptor of one vendor instance: the C++ code that applies the rules, and its counters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class Conversion:
 
     :ivar source: dtype and layout before, as in ``"int64"`` or ``"float32 strided"``.
     :ivar target: the same after.
-    :ivar result: a result was converted for the host, not an argument for the vendor.
-    :ivar on_host: the host converted it and waited for the stream; otherwise the vendor did.
+    :ivar result: True if a result was converted for the host; False for an argument of the vendor.
+    :ivar on_host: True if the host converted it, after waiting for the stream; False if the vendor
+        did.
     """
 
     operator: str
@@ -72,10 +73,10 @@ class Adaptor:
         return int(ffi.cast("uintptr_t", self.pointer))
 
     def conversions(self) -> list[Conversion]:
-        """Return the conversions since the start or the last :meth:`reset`, in no order."""
+        """Return the conversions since the start or the last :meth:`reset`, in any order."""
         count = 0 if self._ended else self._library.dl_adaptor_counts(self.pointer, ffi.NULL, 0)
         counts = ffi.new("dl_adaptor_count_t[]", count or 1)
-        # Other threads continue to count; new conversions are left to the next call.
+        # Other threads continue to count; conversions that they add meanwhile are left out.
         count = (
             min(count, self._library.dl_adaptor_counts(self.pointer, counts, count)) if count else 0
         )
@@ -88,7 +89,7 @@ class Adaptor:
 
     def last_error(self, operator: str) -> str:
         """Return why the adaptor failed the operator that this thread called last; empty if it did
-        not.
+        not fail it.
         """
         name = ffi.new("char[]", operator.encode())
         return text(self.pointer.last_error(self.pointer, name))
@@ -128,7 +129,7 @@ def _row(file: AdaptorFile, rule: Rule, keep: list[Any]) -> Any:
 
 
 def _stored(parameter: Parameter, places: dict[str, int]) -> tuple[int, int]:
-    """Return the expected dtype of a stored handle, or the parameter whose dtype it has."""
+    """Return the expected dtype of a stored handle, or the parameter that has the same dtype."""
     rule = parameter.dtype or ""
     if rule in DTYPES:
         return DTYPES[rule].number, -1

@@ -24,7 +24,7 @@ class Rule:
 
     :ivar cast: target dtype by source dtype.
     :ivar layout: one of :data:`LAYOUTS`.
-    :ivar wrap: integer results that do not fit wrap around.
+    :ivar wrap: True if integer results that do not fit wrap around.
     """
 
     operator: str
@@ -39,7 +39,7 @@ class AdaptorFile:
     """A parsed and validated adaptor file.
 
     :ivar rules: rules by operator and parameter, in the order of the schema.
-    :ivar vendor_checks: the library's diopiCastDtype reports values that do not fit.
+    :ivar vendor_checks: True if the library's diopiCastDtype reports values that do not fit.
     """
 
     path: Path

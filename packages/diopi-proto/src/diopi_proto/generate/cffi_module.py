@@ -58,7 +58,8 @@ class _Headers:
         self.read_text(name, text)
 
     def read_text(self, name: str, text: str) -> None:
-        """Collect from the text of a header; includes are looked up in the include folder."""
+        """Collect the declarations in the text of a header; includes are looked up in the include
+        folder."""
         text = _COMMENT.sub("", text).replace("\\\n", " ")
         defined: set[str] = set()
         active = [True]
@@ -91,7 +92,7 @@ class _Headers:
         return [*defined, *self.declarations]
 
     def forget(self) -> None:
-        """Drop the collected declarations; headers that were read are not read again."""
+        """Drop the collected declarations; headers that have been read are not read again."""
         self.constants.clear()
         self.declarations.clear()
 
@@ -174,13 +175,13 @@ def linux_module() -> str:
 
 
 def cffi_module_over_contract(module: str, include: Path, header: Path, notice: str) -> str:
-    """Return the text of a cffi module that declares a further C interface over the contract's.
+    """Return the text of a cffi module that declares another C interface based on the contract's.
 
     The module shares the contract's types with ``diopi_proto._ffi_gen``, which it imports.
 
     :param module: dotted name of the module.
     :param include: the contract's include folder.
-    :param header: the header of the further interface, inside an include folder of its own.
+    :param header: the header of the other interface, inside an include folder of its own.
     :param notice: how the module was generated.
     """
     headers = _contract_headers(include, {})

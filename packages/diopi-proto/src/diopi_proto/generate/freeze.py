@@ -26,7 +26,7 @@ def line_of(operator: Operator) -> str:
 def freeze(root: Path) -> list[str]:
     """Append the operators that the file does not have yet and return their lines.
 
-    :raises FrozenSignatureError: the schema has another signature for a line of the file.
+    :raises FrozenSignatureError: for a line of the file, the schema has another signature.
     """
     path = root / FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else _HEADER

@@ -110,7 +110,7 @@ def _error(
     instance: Instance, name: str, code: int, reason: str, context: CallContext
 ) -> OperatorError | OutOfMemoryError:
     symbol = ffi.typeof("diopiError_t").elements.get(code, "unknown code")
-    # The operator only got an error code from the host; the host has the reason.
+    # The host returned only an error code to the operator; the reason is stored here.
     said = [reason.removeprefix(f"[{name}] "), str(context.failure or "")]
     message = (
         f"[{name}] {'; '.join(filter(None, said)) or 'no reason given'} ({symbol}, code {code}; "

@@ -131,7 +131,8 @@ class Communicator:
         *,
         stream: Stream | None = None,
     ) -> None:
-        """As :meth:`all_reduce`, on ``root`` alone; ``receive`` may be None elsewhere."""
+        """As :meth:`all_reduce`, with the result on ``root`` only; ``receive`` may be None
+        elsewhere."""
         extra = (_reduce(reduce), self._peer("root", root))
         self._run("reduce", send, receive, send.size, (1, 1), stream, *extra)
 
@@ -161,7 +162,8 @@ class Communicator:
     def gather(
         self, send: Tensor, receive: Tensor | None, root: int, *, stream: Stream | None = None
     ) -> None:
-        """As :meth:`all_gather`, on ``root`` alone; ``receive`` may be None elsewhere."""
+        """As :meth:`all_gather`, with the result on ``root`` only; ``receive`` may be None
+        elsewhere."""
         root = self._peer("root", root)
         self._run("gather", send, receive, send.size, (1, self.ranks), stream, root)
 

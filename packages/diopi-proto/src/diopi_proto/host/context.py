@@ -22,7 +22,7 @@ class CallContext:
     :ivar handle: ``diopiContextHandle_t``.
     :ivar required: tensors that the operator has allocated, by the address of their handle.
     :ivar stream: stream of the call.
-    :ivar failure: exception of a callback, of which the operator only got an error code.
+    :ivar failure: exception of a callback; the operator only received an error code for it.
     """
 
     def __init__(self, instance: Instance, device: int, stream: CData) -> None:
@@ -52,7 +52,7 @@ class CallContext:
     def __exit__(self, *exception: object) -> None:
         self.instance.leave(self._before)
         del running[address(self.handle)]
-        # Only now is all work enqueued that may write to the error word.
+        # All work that may write to the error word has been enqueued by now.
         if self._may_leave_error and self.instance.device_errors is not None:
             self.instance.device_errors.enqueued(self.device, self.stream)
 

@@ -24,7 +24,7 @@ Key = tuple[int, int]
 """A device and the address of one of its streams."""
 
 Mark = tuple[tuple[Key, int], ...]
-"""Number of calls that may have written to the words of their streams."""
+"""For each stream, the number of calls that may have written to its word."""
 
 
 @dataclass
@@ -35,9 +35,9 @@ class _Word:
     calls: int = 0
     checked: int = 0
     clearing: bool = False
-    """Clearing was enqueued on the stream, which may not have executed it yet."""
+    """True while a clear that was enqueued on the stream may not have run yet."""
     shared: bool = False
-    """A graph that was captured on its stream may run on other streams."""
+    """True if a graph that was captured on the stream may run on other streams."""
 
 
 class DeviceErrors:
@@ -48,7 +48,7 @@ class DeviceErrors:
         self._vendor = vendor
         # Reentrant: the garbage collector may run finalizers within these methods.
         self._lock = threading.RLock()
-        # One thread at a time reads and clears; separate from the lock that operators take.
+        # One thread at a time reads and clears words; separate from the lock that operators take.
         self._reading = threading.RLock()
         self._words: dict[Key, _Word] = {}
         self._readers: dict[int, CData] = {}
@@ -91,7 +91,7 @@ class DeviceErrors:
             return self._marked({key, *self._graphs.get(key, ())})
 
     def mark_all(self, device: int) -> Mark:
-        """Return as :meth:`mark` the marks of all streams of a device."""
+        """Return the marks of all streams of a device; see :meth:`mark`."""
         with self._lock:
             return self._marked(key for key in tuple(self._words) if key[0] == device)
 
@@ -141,7 +141,7 @@ class DeviceErrors:
         self._slots.call("memory_allocate", device, _BYTES, memory)
         word = _Word(ffi.cast("dl_device_error_t*", memory[0]), device, stream)
         try:
-            # Not on the stream itself, which may be capturing a graph.
+            # Not on the stream itself, because that may be capturing a graph.
             reader = self._reader(device)
             self._clear(word, reader)
             self._synchronize(device, reader)
@@ -183,11 +183,11 @@ class DeviceErrors:
             return
         # Later calls may still run: the other fields may have been read before `state` was set.
         error = self._read(word)
-        # Cleared in stream order without waiting: synchronizing a later call includes it.
+        # Clear in stream order, without waiting: synchronizing a later call includes the clear.
         self._clear(word, word.stream)
         word.checked, word.clearing = word.calls, True
         if word.shared:
-            # A graph writes from other streams, which are not ordered after this one.
+            # A graph writes from other streams, whose work is not ordered after this stream's.
             self._synchronize(word.device, word.stream)
         operator, said = _terminated(error.operator_name), _terminated(error.text)
         reason = f"[{operator}] {_NUMBERS.sub(lambda name: _format_field(error, name[1]), said)}"

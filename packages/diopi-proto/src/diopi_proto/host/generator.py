@@ -31,7 +31,7 @@ class Generator:
     """Philox4x32-10 with key = seed; ``offset`` counts 128-bit counter steps already consumed.
 
     The same seed and offset give the same numbers on every vendor. An operator that draws moves the
-    offset. A call locks its generators, so threads may share one.
+    offset. A call locks its generators, so that threads may share one.
 
     :param seed: key, an unsigned 64-bit integer.
     :param offset: counter, an unsigned 64-bit integer.

@@ -10,7 +10,7 @@ class Guard:
     """How the calls of one instance are checked.
 
     :ivar salt: seed of the noise in bands and between elements.
-    :ivar band: bytes around every block of memory that is allocated from now on; a multiple of
+    :ivar band: bytes before and after every block that is allocated from now on; a multiple of
         every alignment that operators rely on.
     """
 

@@ -1,4 +1,4 @@
-"""Functions of the host that operators call through the handles they get (``dl_handle_ops_t``)."""
+"""Functions of the host that operators call through their handles (``dl_handle_ops_t``)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _STATE = struct.Struct("<QQ")
 
 
 class RunningCall(Protocol):
-    """Context of a call, as far as these functions use it.
+    """The part of a call's context that these functions use.
 
-    :ivar failure: exception of such a function; the operator only saw an error code.
+    :ivar failure: exception of such a function; the operator only received an error code for it.
     """
 
     failure: BaseException | None
@@ -66,7 +66,7 @@ def _guarded(handle: CData, body: Callable[[RunningCall], int]) -> int:
     try:
         return body(context)
     except Exception as error:  # noqa: BLE001 - no exception may cross into C
-        # The operator returns an error for the code; that error names this exception as its cause.
+        # The operator returns an error for this code; that error names this exception as its cause.
         context.failure = error
         return _ERROR
 

@@ -42,13 +42,14 @@ class Instance(ABC):
     handle: CData
     """``dl_vendor_t*``; NULL for a legacy library."""
     guard: Guard | None = None
-    """Checks of calls' writes, if enabled by ``guard_calls``."""
+    """Checks of the writes of calls, if ``guard_calls`` has enabled them."""
     device_errors: DeviceErrors | None = None
-    """Error words of its streams; None for a synchronous vendor, whose operators fail at once."""
+    """Error words of the instance's streams; None for a synchronous vendor, whose operators fail at
+    once."""
     extensions: Mapping[str, TableSlots] = MappingProxyType({})
     """The extensions of the vendor table, by name; a legacy library has none."""
     mismatched: dict[str, str]
-    """Operators of the library that were not bound, with the reason and the remedy."""
+    """Operators of the library that were not bound, each with the reason and the remedy."""
 
     def __init__(self, destroy: Callable[[], None]) -> None:
         self.lifetime = Lifetime(destroy, self.name)
@@ -73,7 +74,8 @@ class Instance(ABC):
         if not 0 <= number < count:
             shown = device if -1 <= number < 1 << 63 else "of that number"
             raise ArgumentError(
-                f"[{operation}] vendor {self.name} has no device {shown}; it has {count}",
+                f"[{operation}] vendor {self.name} has no device {shown}; its number of devices is "
+                f"{count}",
                 operator=operation,
                 parameter="device",
             )
@@ -104,8 +106,8 @@ class Instance(ABC):
                 errors.check(mark)
 
     def take_in_flight(self, device: int, stream: CData) -> list[object]:
-        """Return and release the kept objects of a stream; the caller keeps them, and no wait
-        follows.
+        """Return the objects that are kept for a stream, and keep them no longer: the caller does.
+        No wait follows.
         """
         with self._in_flight_lock:
             return self._in_flight.pop((device, address(stream)), [])
@@ -120,7 +122,7 @@ class Instance(ABC):
                 self.wait(device, ffi.cast("void*", stream))
 
     def close(self) -> None:
-        """Wait for the enqueued work, then destroy the instance when its last object is gone.
+        """Wait for the enqueued work, then destroy the instance as soon as its last object is gone.
 
         :raises VendorError: the work or the synchronization failed. The instance is closed anyway.
         """

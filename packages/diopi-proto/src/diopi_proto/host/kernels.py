@@ -32,7 +32,7 @@ class KernelProperties:
     compiler: str
     """Name of the compiler; empty without one."""
     unavailable: str
-    """Why kernels cannot be compiled, and the remedy; empty if they can."""
+    """Why kernels cannot be compiled, and the remedy; empty if they can be compiled."""
     max_grid: Three
     max_block: Three
     max_block_threads: int
@@ -78,7 +78,7 @@ class Kernels:
         self._instance, self._slots = instance, extension_of(instance, "kernel")
 
     def properties(self, device: int = 0) -> KernelProperties:
-        """Return the kernel support of a device. Runs no program.
+        """Return the kernel support of a device. Does not run the compiler.
 
         :raises ArgumentError: there is no such device.
         """

@@ -52,7 +52,7 @@ class Lifetime:
             self._settle()
 
     def close(self) -> None:
-        """Refuse new holders; destroy the instance now, or when its last holder is gone."""
+        """Reject new holders; destroy the instance now, or when its last holder is gone."""
         with self._lock:
             self._closed = True
             self._settle()

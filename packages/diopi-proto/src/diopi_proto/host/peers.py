@@ -110,7 +110,7 @@ class Peers:
             raise _unfit(f"the memory has {size[0]} bytes, fewer than {kind} of {sizes}")
         number = int(ffi.cast("uintptr_t", address))
         storage = Storage(instance, number, int(size[0]), device, None)
-        # The memory is closed with the storage.
+        # The memory is closed together with the storage.
         weakref.finalize(storage, owner.hold).atexit = False
         return Tensor(storage, kind, sizes, strides)
 

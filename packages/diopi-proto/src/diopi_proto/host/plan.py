@@ -27,9 +27,9 @@ _ARRAYS = ("diopiTensorHandle_t*", "diopiConstTensorHandle_t*", "diopiGeneratorH
 class Plan:
     """Conversion of the caller's arguments to the C arguments of one operator.
 
-    :ivar arguments: names of the parameters that the caller passes, in order. Omitted are the
-        context, counts that follow from arrays, and results: tensors that the vendor allocates,
-        and scalars.
+    :ivar arguments: names of the parameters that the caller passes, in order. The caller does not
+        pass the context, the lengths of arrays, or results (scalars, and tensors that the vendor
+        allocates).
     :ivar optional: results that the caller may decline with ``name=None``.
     """
 
@@ -71,7 +71,7 @@ class Plan:
         for name, value in given.items():
             if name in self.optional and value is not None:
                 frame.fail(
-                    name, value, "None: this is a result, which can be declined but not passed"
+                    name, value, "None, which declines this result; a result cannot be passed"
                 )
         counts = {name: self._count(frame, name, given) for name in self.counts}
         passed: list[Any] = []
@@ -108,7 +108,8 @@ class Plan:
         if not parameter.is_tensor_pointer:
             number = frame.keep_alive(ffi.new(parameter.type))
             return number, _reader(number)
-        # The operator fixes the number of stored tensors; the schema has 1 for a single handle.
+        # The schema gives the number of tensors that the operator stores; a single handle counts as
+        # 1.
         count = parameter.counted_by
         length = count if isinstance(count, int) else 1
         handles = frame.keep_alive(ffi.new("diopiTensorHandle_t[]", length))
@@ -137,7 +138,7 @@ class Plan:
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{array} has {count}" for array, count in lengths.items())
             raise ArgumentError(
-                f"[{self.operator.name}] arrays with the common length {name} have different "
+                f"[{self.operator.name}] arrays that share the length {name} have different "
                 f"lengths: {shown}",
                 operator=self.operator.name,
                 parameter=name,

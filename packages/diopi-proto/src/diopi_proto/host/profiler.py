@@ -27,7 +27,7 @@ class Activity:
     stream: int
     """Identifier of the stream, defined by the vendor; 0 is the default stream."""
     correlation: int
-    """Correlation of :meth:`Profiler.correlate` when the work was enqueued."""
+    """Correlation number set by :meth:`Profiler.correlate` when the work was enqueued."""
     start: int
     """Nanoseconds of the device's clock."""
     end: int
@@ -58,14 +58,14 @@ class Profiler:
     def start(self, device: int = 0) -> None:
         """Start recording the work enqueued on a device.
 
-        :raises VendorError: it is being recorded already.
+        :raises VendorError: the device is already being recorded.
         """
         self._slots.call("start", self._instance.check_device(device, "profiler.start"), 0)
 
     def stop(self, device: int = 0) -> None:
         """Wait for the recorded work, then stop.
 
-        :raises VendorError: it is not being recorded.
+        :raises VendorError: the device is not being recorded.
         """
         self._slots.call("stop", self._instance.check_device(device, "profiler.stop"))
 

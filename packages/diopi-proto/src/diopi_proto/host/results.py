@@ -14,11 +14,11 @@ from .tensor import Tensor
 def input_or_required(
     handle: CData, context: CallContext, inputs: Sequence[Tensor], operator: str, parameter: str
 ) -> Tensor:
-    """Return the tensor of a handle that the operator stored.
+    """Return the tensor for a handle that the operator stored.
 
-    It is a tensor that the operator has allocated, or one of its inputs.
+    It is either a tensor that the operator has allocated or one of the operator's inputs.
 
-    :raises OperatorError: it stored nothing, or an unknown handle.
+    :raises OperatorError: the operator stored nothing, or an unknown handle.
     """
     found = context.required.get(address(handle))
     if found is None:

@@ -22,7 +22,8 @@ class Storage:
     Created by :func:`device_storage`, :func:`host_storage` and :func:`shared_storage`.
 
     :ivar device: None for host memory.
-    :ivar band: bytes before and after it that belong to it too, but to no tensor; see watch.py.
+    :ivar band: bytes before and after the memory that belong to the block, but to no tensor; see
+        watch.py.
     """
 
     __slots__ = ("__weakref__", "_array", "address", "band", "device", "instance", "nbytes")
@@ -51,7 +52,7 @@ class Storage:
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        # numpy keeps a reference to this object, and thereby the memory, as long as the array.
+        # The array keeps a reference to this object, and thereby to the memory.
         return {
             "version": 3,
             "shape": (self.nbytes + 2 * self.band,),
@@ -124,8 +125,8 @@ def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
 
 
 def _allocate(instance: Instance, device: int, count: int) -> int:
-    """Allocate as :meth:`Instance.allocate`; if memory is exhausted, wait for enqueued work and
-    collect garbage, which frees tensors that are not needed any more, and try again.
+    """Allocate as :meth:`Instance.allocate` does. If memory is exhausted, wait for enqueued work
+    and collect garbage, which frees tensors that are no longer needed, then try again.
     """
     try:
         return instance.allocate(device, count)

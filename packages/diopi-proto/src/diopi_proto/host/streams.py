@@ -1,7 +1,7 @@
 """Streams and events of a vendor.
 
-A synchronous vendor may have neither, because all work is finished when a call returns. Its streams
-are then its default stream, and its events are times of the host's clock.
+A synchronous vendor may lack both, because its work is finished when a call returns. Each of its
+streams is then the default stream, and its events record times of the host's clock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EVENT_SLOTS = ("event_create", "event_destroy", "event_record", "event_synchron
 
 
 def _table(instance: Instance, slots: tuple[str, ...]) -> TableInstance | None:
-    """Return the vendor's table if it has all of the slots; None if the host replaces them.
+    """Return the vendor's table if it has all of the slots; None if the host must replace them.
 
     :raises NotSupportedError: the vendor is asynchronous, so the host cannot replace them.
     """
@@ -46,7 +46,7 @@ def _table(instance: Instance, slots: tuple[str, ...]) -> TableInstance | None:
 class Stream:
     """A queue of work on one device. Destroyed with its last reference.
 
-    :param priority: lower numbers go first.
+    :param priority: streams with lower numbers run first.
     :raises NotSupportedError: the vendor is asynchronous and has no streams.
     """
 
@@ -71,7 +71,7 @@ class Stream:
     def pointer_for(self, instance: Instance, device: int) -> CData:
         """Return the vendor's stream for a call on an instance and device.
 
-        :raises ArgumentError: the stream belongs to another one.
+        :raises ArgumentError: the stream belongs to another instance or device.
         """
         if instance is not self._instance or device != self.device:
             raise ArgumentError(
@@ -106,7 +106,7 @@ class Stream:
     def wait_event(self, event: Event) -> None:
         """Make later work on this stream wait for an event."""
         pointer = event.pointer_for(self._instance)
-        # If the host replaces streams or events, all work before the event is finished.
+        # If the host replaces streams or events, all work before the event has finished already.
         if self._table is None or pointer == ffi.NULL:
             return
         if self._table.slots.has("stream_wait_event"):

@@ -43,7 +43,8 @@ def address(pointer: CData) -> int:
 
 
 def raise_status(status: CData, slot: str, vendor: str) -> None:
-    """Raise an exception for a status of a checked vendor, and release it; NULL is success.
+    """Raise the exception for a status of a checked vendor, and release the status; NULL is
+    success.
 
     :raises VendorError: or a subclass, according to the status's code.
     """

@@ -41,14 +41,14 @@ class TableInstance(Instance):
             )
         self.host = host
         self.handle = opened.vendor
-        self._library = library  # the code stays loaded while the instance lives
+        self._library = library  # the code must stay loaded while the instance lives
         checked = opened.checked
         self.name = text(checked.table.name)
         self.version = text(checked.table.version)
         self.capabilities = int(checked.table.capabilities)
         self.slots = TableSlots(checked, checked.table, self.name)
         self.extensions = read_extensions(checked, self.name)
-        # Bound here, so that no reference to the instance keeps it alive.
+        # Local variables, so that end() holds no reference to `self`, which would keep it alive.
         destroy, errors = checked.table.destroy, DeviceErrors(self.slots, self.name)
         adaptor = self.adaptor = None if rules is None else Adaptor(rules)
 
@@ -95,7 +95,7 @@ class TableInstance(Instance):
 
     def device_count(self) -> int:
         if self._count is None:
-            # device_count may initialize a driver; `present` avoids that on machines without a
+            # Counting devices may initialize a driver; `present` avoids that on machines without a
             # device.
             if not self.slots.has("device_count") or not self.present():
                 return 0

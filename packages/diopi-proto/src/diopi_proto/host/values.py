@@ -136,7 +136,7 @@ def _int64_array(frame: Frame, name: str, value: Any) -> tuple[CData, int]:
         frame.fail(name, value, expected)
     if any(number is None or number not in _INT64 for number in numbers):
         frame.fail(name, value, f"{expected} of 64 bits")
-    # One element more than needed: an empty list must not be NULL, which means "absent".
+    # Allocate one element more, because NULL would mean that the list is absent, not empty.
     array = frame.keep_alive(ffi.new("int64_t[]", len(numbers) + 1))
     array[0 : len(numbers)] = numbers
     return array, len(numbers)
@@ -192,7 +192,8 @@ def scalar(frame: Frame, name: str, value: Any) -> CData:
 
 
 def pointer_to(c_type: str, convert: Converter) -> Converter:
-    """Return a converter to a pointer such as ``const int64_t*`` from the value behind it."""
+    """Return a converter to a pointer such as ``const int64_t*``; ``convert`` converts
+    the value."""
 
     def converted(frame: Frame, name: str, value: Any) -> CData:
         return frame.keep_alive(ffi.new(f"{c_type}*", convert(frame, name, value)))

@@ -327,9 +327,9 @@ class Vendor:
 
     @contextmanager
     def unguarded(self) -> Iterator[None]:
-        """Suspend :meth:`guard_calls`, which waits for every call, for checks of what is enqueued.
+        """Suspend :meth:`guard_calls`, which waits for every call, for checks of enqueued work.
 
-        For one thread at a time; tensors that are made meanwhile get no bands.
+        Use it from one thread at a time; tensors that are created meanwhile get no bands.
         """
         instance = self._instance
         guard, instance.guard = instance.guard, None

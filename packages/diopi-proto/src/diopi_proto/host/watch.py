@@ -17,7 +17,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Watch:
-    """Memory of a call before it was made."""
+    """The memory that a call uses, as it was before the call."""
 
     def __init__(self, operator: Operator, frame: Frame, salt: int = 0) -> None:
         self._operator = operator
@@ -79,7 +79,7 @@ class _Use:
 
 
 class _Block:
-    """Storage before a call. Gaps between elements are filled with noise during the call."""
+    """A storage before a call. Gaps between elements are filled with noise during the call."""
 
     def __init__(self, storage: Storage, uses: list[_Use], salt: int) -> None:
         self._storage = storage

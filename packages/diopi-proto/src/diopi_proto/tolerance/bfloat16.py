@@ -22,6 +22,7 @@ def float32_to_bfloat16(values: NDArray[np.floating]) -> NDArray[np.uint16]:
     """Round float32 or float64 ``values`` once to bfloat16, ties to even; return bit patterns."""
     with np.errstate(invalid="ignore", under="ignore"):
         rounded = round_to(np.asarray(values, dtype=np.float64), "bfloat16")
-        # Narrowing sets the quiet bit of a NaN, which is in the upper 16 bits: a NaN stays a NaN.
+        # Narrowing sets the quiet bit of a NaN, which is in the upper 16 bits, so a NaN stays a
+        # NaN.
         upper = rounded.astype(np.float32).view(np.uint32) >> np.uint32(16)
     return upper.astype(np.uint16)

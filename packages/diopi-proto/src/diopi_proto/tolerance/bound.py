@@ -34,7 +34,7 @@ class Bound:
     :ivar accumulate: real format in which its sums and approximations are computed.
     :ivar reference: format of the reference, whose error is allowed too.
     :ivar multiple: see :attr:`OpClass.multiple`.
-    :ivar roundings: how often inputs or intermediates are rounded to ``dtype`` on the way.
+    :ivar roundings: how often inputs or intermediate values are rounded to ``dtype``.
     """
 
     dtype: Format
@@ -76,8 +76,8 @@ class Bound:
             op_class = OpClass.EXACT
         elif op_class is OpClass.EXACT and roundings > 0:
             # A value that was rounded in between need not equal the reference rounded once, so a
-            # bound of 0 would reject correct results. After k roundings to nearest
-            # |got - want| <= k u |want| and half an ulp of the last one, which is what ROUNDING
+            # bound of 0 would reject correct results. After k roundings to nearest, |got - want| is
+            # at most k u |want| plus half an ulp for the last rounding, which is what ROUNDING
             # allows (docs/tolerance.md, "Exact operators that round").
             op_class = OpClass.ROUNDING
         if multiple is not None and not op_class.multiple <= multiple <= LARGEST_MULTIPLE:

@@ -38,8 +38,9 @@ def compare(
     Shape and dtype must be equal; nothing is broadcast. A nan must match a nan, and an infinity one
     of the same sign; for a finite reference, infinity is accepted only where rounding may overflow.
     Zeros are equal regardless of their signs, unless ``signed_zeros`` is set: then a zero must have
-    the sign of the reference if that is, or rounds to, zero. Complex results are compared by the
-    modulus of the difference; their non-finite parts and signs of zeros are compared separately.
+    the sign of the reference if the reference is zero or rounds to zero. Complex results are
+    compared by the modulus of the difference; their non-finite parts and signs of zeros are
+    compared separately.
 
     For bfloat16, ``actual`` is uint16 (bit patterns) or float32 with values of bfloat16; for
     complex32 it is complex64 with values of complex32. ``reference`` is computed from the same
@@ -165,9 +166,7 @@ class _Judge:
         terms: Array,
         values: list[Array],
     ) -> None:
-        """Compare one piece; ``values`` are those of the result and of the peer, if there
-        is one.
-        """
+        """Compare one piece; ``values`` are the result's and, if there is a peer, the peer's."""
         operands, exact = self.operands, self.bound.op_class is OpClass.EXACT
         sizes = operands.sizes(reference, magnitude)
         allowed, before_rounding = self.bound.allowed(sizes.modulus, sizes.scale, terms)

@@ -13,7 +13,8 @@ Number: TypeAlias = bool | int | float | complex
 class Comparison:
     """Outcome of comparing a result with its reference. Errors are absolute.
 
-    :ivar ok: every element is within its bound. Also true for an empty result; see ``total``.
+    :ivar ok: True if every element is within its bound. Also true for an empty result; see
+        ``total``.
     :ivar mismatch: ``"shape"`` or ``"dtype"`` if the arrays are incomparable, else ``""``.
     :ivar detail: description of the mismatch.
     :ivar wrong: number of elements outside their bound; the total if incomparable.
@@ -30,7 +31,7 @@ class Comparison:
     :ivar bound: formula of the bound.
     :ivar peer_relative: the peer's largest error relative to magnitude; nan without a peer.
         ``peer_absolute`` is its largest absolute error.
-    :ivar excused: number of non-finite elements that differ from the reference, but were accepted
+    :ivar excused: number of non-finite elements that differ from the reference, but are accepted
         because the peer's elements are identical.
     """
 
@@ -56,7 +57,7 @@ class Comparison:
     def report(self, name: str) -> str:
         """Return two or three lines that begin with ``name``: verdict, worst element, bound.
 
-        It is one line if shape or dtype differ, or if there are no elements.
+        If shape or dtype differ, or if there are no elements, it is one line.
         """
         if self.mismatch:
             return f"{name}: {self.detail}"

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 BLOCK = 4096
 """Number of terms that an operator may add up in any order: ``sqrt(1 / u)`` of float32.
 
-Up to this length one dropped term of average size exceeds the bound of a float32 sum.
+With this number of terms, dropping one term of average size exceeds the bound of a float32 sum.
 """
 
 LARGEST_MULTIPLE = 16.0
 """Largest multiple of any operator: the largest entry of the OpenCL C specification's ulp table."""
 
 TERM_ROUNDINGS = 8
-"""Unit roundoffs allowed for each term of a REDUCTION: one elementary function of 4 ulp."""
+"""Unit roundoffs allowed for each term of a REDUCTION, to cover one elementary function
+of 4 ulp."""
 
 PRODUCT_ROUNDINGS = 4
 """Roundings of each term of a MATMUL in addition to the sum: product, alpha, beta, bias."""
@@ -28,7 +29,7 @@ class OpClass(Enum):
 
     - ``EXACT``: moves, selects, compares or converts values; the result is the rounded reference.
     - ``ROUNDING``: one rounding, as add, mul, div, sqrt.
-    - ``ELEMENTARY``: elementwise functions a libm approximates, as exp, log, tanh, gelu.
+    - ``ELEMENTARY``: elementwise functions that a libm approximates, as exp, log, tanh, gelu.
     - ``REDUCTION``: a sum of ``reduction_length`` terms, each from at most one elementary function.
     - ``MATMUL``: inner products of length ``reduction_length``, as matmul, convolution, attention.
     - ``RANDOM``: has no elementwise reference; see :func:`compare_distribution`.
@@ -50,8 +51,8 @@ class OpClass(Enum):
 
 
 class Order(Enum):
-    """Summation orders that an operator's definition allows; the height of the tree bounds the
-    error.
+    """Summation orders that an operator's definition allows. The height of the summation tree
+    bounds the error.
 
     - ``BLOCKED``: any order within blocks of at most ``BLOCK`` terms, any order of the blocks.
     - ``ANY``: sequential summation of any number of terms, as in a scan.

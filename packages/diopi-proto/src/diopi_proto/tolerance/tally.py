@@ -25,8 +25,8 @@ class Tally:
     def add(
         self, offset: int, error: Array, allowed: Array, wrong: Array, modulus: Array, finite: Array
     ) -> None:
-        """Add a piece; ``modulus`` is valid where the reference is ``finite``, and no error
-        is nan.
+        """Add a piece. ``modulus`` is valid only where the reference is ``finite``; no error may be
+        nan.
         """
         self.wrong += int(np.count_nonzero(wrong))
         ratio = np.where(error == 0, 0.0, error / allowed)

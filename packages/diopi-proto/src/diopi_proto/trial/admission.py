@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .result import Trial
 
 _DEATHS = 2
-"""Number of consecutive processes that may die while loading a library, in spite of a successful
-trial, before it is not loaded any more. One process may have been killed for another reason."""
+"""Number of consecutive processes that may die while loading a library that passed its trial. After
+that, the library is not loaded. One process alone may have been killed for another reason."""
 
 
 @contextmanager
@@ -28,10 +28,10 @@ def admitted(
     The trial runs in a child process. It is skipped if an earlier one succeeded and nothing has
     changed since; see :mod:`.identity`. If a process dies while loading the library nevertheless,
     the next process notices and runs a trial again; after two such deaths in a row the library is
-    not loaded any more.
+    no longer loaded.
 
     :param timeout: seconds for a trial; None: :data:`.run.DEFAULT_TIMEOUT`.
-    :returns: why no trial could be run; empty if one was run or skipped.
+    :returns: why no trial could be run; empty if one was run or could be skipped.
     :raises VendorLoadError: the library must not be loaded; the message has the reason.
     """
     path = Path(path).absolute()
@@ -45,7 +45,7 @@ def admitted(
         if mark.deaths >= _DEATHS:
             raise VendorLoadError(
                 f"{path} is not loaded: the last {mark.deaths} processes died while loading it, "
-                f"doing so, although trying it beforehand went well. Remove {mark.path} to have it "
+                f"although its trial succeeded. Remove {mark.path} to have it "
                 "loaded again."
             )
         trial, untried = None, ""

@@ -1,4 +1,4 @@
-"""Cache of trials: verdicts, and marks of processes that died while loading a library.
+"""Cache of trials: verdicts, and marks left by processes that died while loading a library.
 
 Both are small files in the user's cache folder, by identity. If one is invalid, the trial is
 repeated. Files that other users could have written are not read.
@@ -25,8 +25,8 @@ _DAYS_KEPT = 90
 
 
 def cache_folder() -> Path | None:
-    """Return ``dl/trials`` in the user's cache folder. None: no folder belongs to this user alone,
-    so every start repeats the trial."""
+    """Return ``dl/trials`` in the user's cache folder. None if no folder belongs to this user
+    alone; then every start repeats the trial."""
     root = Path(environment().get("XDG_CACHE_HOME", ""))
     try:
         folder = (root if root.is_absolute() else Path.home() / ".cache") / "dl" / "trials"
@@ -39,7 +39,7 @@ def cache_folder() -> Path | None:
 
 
 class Verdict:
-    """Verdict that a library can be loaded, with the files that it loaded in turn."""
+    """Verdict that a library can be loaded, with the files that the library itself loaded."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self._path = folder / f"{identity}.json"
@@ -109,7 +109,7 @@ class LoadingMark:
         if self._descriptor < 0:
             return
         with suppress(OSError):
-            # Only the last loading process removes the file.
+            # Only the last process that loads the library removes the file.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.path.unlink()
         os.close(self._descriptor)

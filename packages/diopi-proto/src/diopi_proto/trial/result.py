@@ -66,7 +66,8 @@ class Trial:
     """
     device_count: int = 0
     said: str = ""
-    """Last message that it logged before its devices were counted: the reason if it has none."""
+    """Last message that it logged before its devices were counted; the reason if it has
+    no device."""
     devices: tuple[TriedDevice, ...] = ()
     """Devices, at most as many as hosts show. A device without properties has the vendor's name."""
     extensions: tuple[str, ...] = ()
@@ -77,7 +78,7 @@ class Trial:
     """Violations of the contract that do not prevent loading it, as clauses: "it has no
     memory_copy, which every vendor needs"."""
     files: tuple[str, ...] = ()
-    """Files of its code and of the libraries that it loaded in turn."""
+    """Files of the library's code and of the libraries that it loaded itself."""
 
     @property
     def ok(self) -> bool:

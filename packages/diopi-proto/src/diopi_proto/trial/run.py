@@ -27,7 +27,7 @@ _CODE = "import sys; sys.path += {roots!r}; from diopi_proto._trial_child import
 _LONGEST_REPORT = 1 << 24
 _LONGEST_WORDS = 1 << 12
 _GRACE = 15.0
-"""Seconds beyond the trial's own timeout after which its process is ended."""
+"""Seconds after the trial's own timeout at which its process is killed."""
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[a-z]?")
 
 
@@ -36,7 +36,7 @@ def try_library(
 ) -> Trial:
     """Load a library in a child process and make the calls that a host makes at startup.
 
-    The child does not receive this process's signals. Effects of the library on its process -
+    The child does not receive signals of this process. Effects of the library on its process -
     working folder, limits, descriptors, daemons, endless output - do not reach this process and end
     with the child.
 

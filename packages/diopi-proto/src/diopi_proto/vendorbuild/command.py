@@ -24,8 +24,9 @@ class VendorLibrary(Extension):  # type: ignore[misc]
     :param filename: another file name than ``<last part of name>.so``.
     :param exports: names, or glob patterns, of all exported symbols.
     :param legacy: a library in DIOPI's style, whose runtime functions the host provides.
-    :param soname: ``DT_SONAME``; none by default, vendor libraries are opened by path.
-    :param device_compiler: compiler of the sources with its suffix; it does not get
+    :param soname: ``DT_SONAME``; by default there is none, because vendor libraries are opened by
+        path.
+    :param device_compiler: compiler for the sources with its suffix; it does not get
         ``extra_compile_args``.
     :param arguments: ``include_dirs``, ``define_macros``, ``undef_macros``, ``libraries``,
         ``library_dirs``, ``extra_objects``, ``extra_compile_args``, ``extra_link_args`` and

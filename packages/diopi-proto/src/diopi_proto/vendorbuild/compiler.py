@@ -48,14 +48,14 @@ def compile_library(
 
     :param exports: names, or glob patterns, of all exported symbols.
     :param legacy: a library in DIOPI's style: DIOPI's runtime functions may be undefined.
-    :param compile_flags: flags after those of the rules, so that ``-O1`` overrides ``-O3``.
+    :param compile_flags: flags placed after those of the rules, so that ``-O1`` overrides ``-O3``.
     :param build_dir: folder for objects, so that only changed sources are compiled again; None: a
         temporary one.
     :param jobs: number of parallel compilers; None: ``MAX_JOBS``, or the number of processors.
         Sources that took longest before are compiled first.
     :param check: False skips :func:`check_library`.
     :param macros: ``-D`` and ``-U`` flags for all compilers.
-    :param device_compiler: compiler of the sources with its suffix. It gets ``include_dirs`` and
+    :param device_compiler: compiler for the sources with its suffix. It gets ``include_dirs`` and
         ``macros``, but not ``compile_flags``.
     :returns: ``output`` as an absolute path.
     :raises BuildError: a source does not compile or link, or the result violates a rule.

@@ -10,7 +10,7 @@ from . import rules
 
 @dataclass(frozen=True)
 class DeviceCompiler:
-    """A compiler like nvcc: its objects contain device code and host code, and the system's C++
+    """A compiler like nvcc, whose objects contain device code and host code. The system's C++
     compiler links them.
 
     It gets the flags of the build rules, the library's include folders and macros, and ``flags``,
@@ -31,7 +31,7 @@ class DeviceCompiler:
     """Option that passes a comma-separated list of flags to the host compiler; empty if the
     compiler accepts these flags itself, as compilers based on clang do."""
     unknown: tuple[str, ...] = ()
-    """Flags of the build rules that it rejects, because it follows those rules without them."""
+    """Flags of the build rules that it rejects. It follows those rules without the flags."""
 
     def compile_command(self, source: str = "") -> list[str]:
         """Return the command without the library's own flags, the source and the object.

@@ -1,4 +1,4 @@
-"""Build rules: flags of the compiler and the linker, and forbidden dependencies.
+"""Build rules: flags for the compiler and the linker, and forbidden dependencies.
 
 ``cmake/dl-vendor.cmake`` repeats the flags; a test compares the two.
 """
@@ -12,7 +12,7 @@ ENTRY_SYMBOL = "dl_vendor_v1"
 
 COMMON_FLAGS = ("-O3", "-fPIC", "-fvisibility=hidden")
 C_FLAGS = ("-std=c11",)
-# Without -fno-gnu-unique the loader shares inline statics even between RTLD_LOCAL libraries.
+# Without -fno-gnu-unique, the loader shares inline statics even between RTLD_LOCAL libraries.
 CXX_FLAGS = ("-std=c++17", "-fvisibility-inlines-hidden", "-fno-gnu-unique")
 
 # -Bsymbolic: a library calls its own operators even if another exports the same names.

@@ -1,8 +1,9 @@
-"""Child processes whose crash, hang or exit is an outcome for their parent. Imports no torch.
+"""Child processes that may crash, hang or exit without harming their parent. Imports no torch.
 
-:class:`Worker` calls a function in a child again and again, :func:`run_command` runs a program.
-Both are below a guard (:mod:`.guard`), so that nothing that they start survives them, or their
-parent. A worker's own code reports what it is doing by :func:`note`, which survives its death.
+:class:`Worker` calls a function in a child repeatedly, :func:`run_command` runs a program. A guard
+process (:mod:`.guard`) is the parent of both, so that everything that they start ends with them, or
+with their parent. Code in a worker reports what it is doing by :func:`note`, which survives its
+process.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Some users need one function only, at a start that has to be quick.
+    # Some users need only one function, during a start that must be quick.
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Messages over a socket whose other side may write anything, or stop half-way."""
+"""Messages over a socket whose other side may write anything, or stop in the middle."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any
 
 TOKEN_BYTES = 16
 LARGEST = 1 << 31
-"""Bytes of a message."""
+"""Maximum size of a message in bytes."""
 _HEADER = struct.Struct("<QI")
 
 
 class GarbageError(Exception):
-    """Received bytes are not a message."""
+    """The received bytes are not a message."""
 
 
 def to_json(message: Any) -> bytes:
-    """Encode a message that is safe to decode wherever it comes from."""
+    """Encode a message in a form that is safe to decode whoever wrote it."""
     return json.dumps(message).encode()
 
 
 class Channel:
     """One side of a connection.
 
-    :param token: begins each message, so that what the other side writes by chance is not one.
-    :param largest: bytes of a message.
-    :ivar encode: of messages that are sent: pickle, unless another function is set.
-    :ivar decode: of messages that are received, likewise.
+    :param token: prefix of each message, so that other output is not mistaken for a message.
+    :param largest: maximum size of a message in bytes.
+    :ivar encode: function that encodes messages to send (default: pickle).
+    :ivar decode: function that decodes received messages (default: pickle).
     """
 
     def __init__(self, connection: socket.socket, token: bytes, largest: int = LARGEST) -> None:
@@ -41,15 +41,15 @@ class Channel:
         self.decode: Callable[[bytes], Any] = pickle.loads
 
     def send(self, message: Any, seconds: float | None = None) -> None:
-        """Write a message, within `seconds`.
+        """Write a message within `seconds`.
 
         :raises TimeoutError: the other side does not read.
-        :raises OSError: there is no other side.
+        :raises OSError: the other side is closed.
         :raises ValueError: the message is too large.
         """
         text = self.encode(message)
         if len(text) > self.largest:
-            raise ValueError(f"it has {len(text)} bytes, and {self.largest} are allowed")
+            raise ValueError(f"it has {len(text)} bytes; the limit is {self.largest}")
         self.socket.settimeout(seconds)
         self.socket.sendall(self._token + _HEADER.pack(len(text), zlib.crc32(text)) + text)
         self.socket.settimeout(None)
@@ -58,14 +58,14 @@ class Channel:
         """Wait for a message.
 
         :raises EOFError: the other side is closed.
-        :raises GarbageError: what comes is not a message.
+        :raises GarbageError: the received bytes are not a message.
         """
         while (found := self.take()) is None:
             self.read()
         return found[0]
 
     def read(self) -> None:
-        """Read what is there; waits if there is nothing.
+        """Read the available bytes; wait if there are none.
 
         :raises EOFError: the other side is closed.
         """
@@ -75,9 +75,9 @@ class Channel:
         self._received += data
 
     def take(self) -> tuple[Any] | None:
-        """Return the next message; None: it is not whole yet.
+        """Return the next message; None if it is not complete yet.
 
-        :raises GarbageError: what was read is not a message.
+        :raises GarbageError: the bytes that were read are not a message.
         """
         start = TOKEN_BYTES + _HEADER.size
         if not self._token.startswith(bytes(self._received[:TOKEN_BYTES])):

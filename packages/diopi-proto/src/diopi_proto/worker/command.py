@@ -1,4 +1,4 @@
-"""Run of a program, of which nothing is left at its end."""
+"""Run of a program that leaves no processes behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .outcome import Failure, WorkerError
 class CommandRun:
     """A program that has ended.
 
-    :ivar output: what it wrote to standard output.
+    :ivar output: text that it wrote to standard output.
     """
 
     ending: Ending
@@ -33,12 +33,12 @@ def run_command(
     stdin: int | None = None,
     merge_errors: bool = False,
 ) -> CommandRun:
-    """Run a program to its end, and end all that it started.
+    """Run a program to its end, then end every process that it started.
 
     :param stdin: as :class:`subprocess.Popen` takes it.
-    :param merge_errors: standard error is part of the output; else it is this process's.
-    :raises WorkerError: it took longer than `seconds`.
-    :raises OSError: it cannot be started.
+    :param merge_errors: add standard error to the output; otherwise it goes to this process's.
+    :raises WorkerError: the program took longer than `seconds`.
+    :raises OSError: the program cannot be started.
     """
     ours, theirs = socket.socketpair()
     with ours:
@@ -62,13 +62,13 @@ def run_command(
             message = f"{command[0]} did not end within {seconds:g} s"
             raise WorkerError(Failure.TIMED_OUT, message) from error
         finally:
-            # Whatever ends this run, it is what ends the program.
+            # Any exception here ends the program, too.
             ours.close()
             guard.wait()
             assert guard.stdout is not None
             guard.stdout.close()
     if not said:
-        raise WorkerError(Failure.OVER_LIMIT, "something ended the process that guards the program")
+        raise WorkerError(Failure.OVER_LIMIT, "the guard process of the program was killed")
     told = json.loads(said)
     if "error" in told:
         raise OSError(told["error"])

@@ -1,4 +1,4 @@
-"""Deadline of a call, which the notes of a worker that makes progress may renew."""
+"""Deadline of a call. A worker that makes progress can renew it with notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .notes import last_note
 class Deadline:
     """Deadline some seconds after its creation.
 
-    :param notes: file of notes, the last of which renews the deadline; None: none does.
+    :param notes: descriptor of the file of notes; the last note renews the deadline. None: no
+        renewal.
     """
 
     def __init__(self, seconds: float, notes: int | None = None) -> None:
@@ -24,7 +25,7 @@ class Deadline:
         """
         if now >= self._end:
             noted = 0.0 if self._notes is None else last_note(self._notes)[0] + self._seconds
-            # The note is not trusted: the worker may have written any time.
+            # The note is not trusted, because the worker may have written any time.
             if not now < noted <= now + self._seconds:
                 raise TimeoutError
             self._end = noted

@@ -1,7 +1,7 @@
-"""Children that are forks of one warm server, which has imported what they need.
+"""Children forked from one server process, which has already imported what they need.
 
-The server is a program that calls :func:`serve_forks`. It must start no thread and use no device:
-neither outlives a fork. Each request has a connection of its own, so that threads may share it.
+The server is a program that calls :func:`serve_forks`. It must not start threads or use devices,
+because neither survives a fork. Each request has its own connection, so that threads may share it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class ServerEndedError(Exception):
 
 
 class ForkServer:
-    """The client's side; threads may share it.
+    """Client of a fork server; threads may share it.
 
-    :param command: program of the server, which gets the number of a descriptor for
-        :func:`serve_forks` where this has a None.
-    :param output: gets what the server itself prints.
-    :raises OSError: the system does not start it.
+    :param command: command of the server. A None in it is replaced by the number of the descriptor
+        to pass to :func:`serve_forks`.
+    :param output: file that receives the output of the server itself.
+    :raises OSError: the server cannot be started.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class ForkServer:
             stack.pop_all()
 
     def ask(self, request: Message, seconds: float) -> Connection:
-        """Return the connection of a request, with its first answer; the caller closes it.
+        """Send a request and return its connection, with the first answer; the caller closes it.
 
-        :raises TimeoutError: the server does not answer; it is killed.
-        :raises ServerEndedError: it has ended.
+        :raises TimeoutError: the server did not answer, and was killed.
+        :raises ServerEndedError: the server has ended.
         """
         ours, theirs = socket.socketpair()
         connection = Connection(ours)
@@ -75,33 +75,33 @@ class ForkServer:
         return connection
 
     def close(self) -> None:
-        """End the server and all that it forked."""
+        """End the server and all processes that it forked."""
         self._requests.close()
         try:
             self._process.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
-            # It answers a request, and does not see that it was the last one.
+            # The server is answering a request, and does not notice that it was the last one.
             self._process.kill()
             self._process.wait()
 
 
 class Connection(contextlib.AbstractContextManager["Connection"]):
-    """Answers to one request; the context closes it.
+    """Answers to one request; the context manager closes the connection.
 
-    :ivar answer: the last one; that of a fork is the number of its process, then its exit status.
+    :ivar answer: the last answer. A fork answers with its process id, then with its exit status.
     """
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        # Without a buffer: what poll() sees is all there is.
+        # Without a buffer, so that poll() sees everything that has arrived.
         self._lines = connection.makefile("rb", buffering=0)
         self.answer: Message = {}
 
     def wait(self, seconds: float | None) -> Message:
         """Wait for the next answer.
 
-        :raises TimeoutError: there is none within `seconds`.
-        :raises ServerEndedError: there will be none.
+        :raises TimeoutError: no answer arrived within `seconds`.
+        :raises ServerEndedError: the server has ended, so no answer will arrive.
         """
         milliseconds = None if seconds is None else seconds * 1000
         poll = select.poll()
@@ -122,19 +122,18 @@ class Connection(contextlib.AbstractContextManager["Connection"]):
 
 
 def serve_forks(descriptor: int, answer: Callable[[Message], Message | None]) -> Message:
-    """Answer requests until the client has ended, and end then; return in a fork, with its request.
+    """Answer requests until the client has ended, then exit. In a fork, return its request.
 
-    A fork is answered with the number of its process, and then its exit status, 128 + n after
-    signal n.
+    The answer for a fork is its process id, followed by its exit status (128 + n after signal n).
 
-    :param answer: answers a request; None: it is one for a fork.
+    :param answer: function that answers a request; None means that the request is for a fork.
     """
     woken, wake = os.pipe()
     for each in (woken, wake):
         os.set_blocking(each, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    # Ctrl-C is for the client, which ends the forks.
+    # Ctrl-C is handled by the client, which ends the forks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, server = socket.socket(fileno=descriptor), os.getpid()
     running: dict[int, socket.socket] = {}
@@ -178,5 +177,5 @@ def serve_forks(descriptor: int, answer: Callable[[Message], Message | None]) ->
 
 
 def _send(connection: socket.socket, message: Message) -> None:
-    with contextlib.suppress(OSError):  # the thread that asked may have been interrupted
+    with contextlib.suppress(OSError):  # the requesting thread may have been interrupted
         connection.sendall(json.dumps(message).encode() + b"\n")

@@ -1,7 +1,7 @@
-"""Process above a worker or a program: whatever happens, it ends all that these started.
+"""Process between a parent and its worker or program: it ends everything that these started.
 
-It runs no code of its parent's. The system gives it what a process below it starts and leaves, in
-whatever session or group that is, and it sees by itself when the parent is gone.
+It runs no code of its parent. The system makes it the parent of every orphan below it, whatever
+session or group that belongs to, and it notices by itself when its own parent has ended.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _PRIORITY = -5
 class Ending:
     """How a process ended.
 
-    :ivar status: exit status, or less than 0: the signal.
-    :ivar peak: bytes of memory that it, or one process that it waited for, had at most.
-    :ivar seconds: from its start to its end, by the wall clock.
+    :ivar status: exit status; if negative, the number of the signal.
+    :ivar peak: peak memory in bytes of the process, or of one process that it waited for.
+    :ivar seconds: wall-clock time from its start to its end.
     """
 
     status: int
@@ -44,7 +44,7 @@ class Ending:
 def guard_command(path: Sequence[str], kind: str, *arguments: object) -> list[str]:
     """Return the command of a guard.
 
-    :param path: import path; a user's file next to a program must not shadow a module of the guard.
+    :param path: import path; it must not let a user's file shadow a module of the guard.
     """
     code = f"import sys; sys.path[:] = {list(path)!r}\nfrom {__name__} import main; main()"
     return ["-c", code, kind, *map(str, arguments)]
@@ -56,21 +56,21 @@ def main() -> None:
     adopt_orphans()
     began = time.perf_counter()
     if sys.argv[1] == WORKER:
-        # Ctrl-C is for the parent, which decides what becomes of its workers.
+        # Ctrl-C is handled by the parent, which decides what happens to its workers.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         child = _fork(control, *sys.argv[3:])
         if not child:
             return
     else:
         try:
-            # No thread is there that could hold a lock while the function runs.
+            # There is no other thread that could hold a lock while the function runs.
             tie = functools.partial(end_with_parent, parent=os.getpid())
             program = subprocess.Popen(sys.argv[3:], start_new_session=True, preexec_fn=tie)
         except OSError as error:
             control.sendall(json.dumps({"error": error.strerror}).encode())
             return
         child = program.pid
-        # The status is taken by wait4() below.
+        # wait4() below reads the status.
         program.returncode = 0
     _watch(control, child)
     seconds = time.perf_counter() - began
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _fork(control: socket.socket, *arguments: str) -> int:
-    """Fork a worker; returns its number, and 0 in the worker when it has ended normally."""
+    """Fork a worker; return its process id, or 0 in the worker after it has ended normally."""
     requests, output, notes = map(int, arguments[:3])
     guard, child = os.getpid(), os.fork()
     if child == 0:
@@ -92,16 +92,17 @@ def _fork(control: socket.socket, *arguments: str) -> int:
     for descriptor in (requests, output, notes):
         os.close(descriptor)
     with contextlib.suppress(OSError):
-        # Among hundreds of processes of a fork bomb, its turn has to come.
+        # The guard must get processor time even among hundreds of processes of a fork bomb.
         os.nice(_PRIORITY)
     return child
 
 
 def _watch(control: socket.socket, child: int) -> None:
-    """Return when the child has ended, or the parent is gone or wants it ended."""
+    """Return when the child has ended, or when the parent has ended or asks to end the child."""
     ended = os.pidfd_open(child)
     with selectors.DefaultSelector() as selector:
-        # The other side of `control` sends nothing: it is readable when that is closed.
+        # The other side of `control` sends nothing, so it is readable only when that side is
+        # closed.
         for file in (control.fileno(), ended):
             selector.register(file, selectors.EVENT_READ)
         selector.select()
@@ -109,13 +110,14 @@ def _watch(control: socket.socket, child: int) -> None:
 
 
 def _end_all(child: int) -> tuple[int, int]:
-    """Return the status and the peak memory of the child once all below this process has ended."""
+    """Return the status and the peak memory of the child, after ending all processes below this
+    one."""
     mine, ended = os.getpgrp(), (0, 0)
     while True:
         found = below(os.getpid())
         with contextlib.suppress(ProcessLookupError, PermissionError):
             for group in {each.group for each in found} - {mine}:
-                # At once, so that no process forks while others are being ended.
+                # All at once, so that no process forks while others are being ended.
                 os.killpg(group, signal.SIGKILL)
         for each in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):

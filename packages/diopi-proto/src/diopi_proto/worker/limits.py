@@ -1,4 +1,4 @@
-"""Resource limits of a worker and of all that it starts."""
+"""Resource limits of a worker and of all processes that it starts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .processes import Process, processes, proportional
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a worker; None: there is none.
+    """Limits of a worker; None means unlimited.
 
-    :ivar memory: bytes; of data for each process, and of resident memory for all together.
+    :ivar memory: bytes of data for each process, and of resident memory for all processes together.
     :ivar processes: number of processes in addition to the worker itself.
-    :ivar printed: bytes on its standard output and error.
-    :ivar file: bytes of the largest file that it may write.
+    :ivar printed: bytes of output to standard output and error.
+    :ivar file: bytes of the largest file that the worker may write.
     :ivar core: bytes of a core file.
     """
 
@@ -29,10 +29,10 @@ class Limits:
     core: int | None = None
 
     def apply(self) -> None:
-        """Let the system enforce on this process, and what it starts, what it can.
+        """Let the system enforce those limits that it can, on this process and the ones it starts.
 
-        Root is not held to a number of processes, and memory that is shared is not data: that is
-        what :meth:`check` is for.
+        The system does not limit root's number of processes, and does not count shared memory as
+        data; :meth:`check` covers these.
         """
         lower_limit(resource.RLIMIT_CORE, self.core)
         lower_limit(resource.RLIMIT_DATA, self.memory)
@@ -42,18 +42,18 @@ class Limits:
             lower_limit(resource.RLIMIT_NPROC, threads + self.processes)
         if self.memory is not None:
             with contextlib.suppress(OSError):
-                # Where memory runs out all the same, this is what has to go.
+                # If memory runs out nevertheless, the system should kill this process first.
                 Path("/proc/self/oom_score_adj").write_text("1000")
 
     @property
     def watched(self) -> bool:
-        """True if the system does not enforce every limit that is set."""
+        """True if some of the set limits are not enforced by the system."""
         return self.memory is not None or self.processes is not None
 
     def check(self, found: list[Process]) -> None:
         """Compare a worker and its descendants with the limits.
 
-        :raises WorkerError: they exceed one.
+        :raises WorkerError: a limit is exceeded.
         """
         if self.processes is not None and len(found) > self.processes + 1:
             message = f"it started {len(found) - 1} processes, and {self.processes} are allowed"
@@ -62,16 +62,16 @@ class Limits:
             return
         used = sum(each.resident for each in found)
         if used > self.memory:
-            # Only now is it worth to ask for each one's part of shared pages.
+            # Proportional sizes are expensive to read, so they are read only now.
             used = sum(proportional(each) for each in found)
         if used > self.memory:
             message = f"it uses {mebibytes(used)} of memory, and {mebibytes(self.memory)}"
             raise WorkerError(Failure.OUT_OF_MEMORY, f"{message} are allowed")
 
     def check_printed(self, count: int) -> None:
-        """Compare what a worker printed with the limit.
+        """Check the number of printed bytes against the limit.
 
-        :raises WorkerError: it printed more.
+        :raises WorkerError: the limit is exceeded.
         """
         if self.printed is not None and count > self.printed:
             message = f"it printed more than {self.printed >> 20} MiB"
@@ -82,7 +82,7 @@ def lower_limit(kind: int, value: int | None, *, hard: bool = False) -> None:
     """Lower a limit of this process.
 
     :param kind: such as ``resource.RLIMIT_DATA``.
-    :param hard: True: there is no way back.
+    :param hard: True: the limit cannot be raised again.
     """
     if value is None:
         return
@@ -92,5 +92,5 @@ def lower_limit(kind: int, value: int | None, *, hard: bool = False) -> None:
 
 
 def mebibytes(count: int) -> str:
-    """Return bytes as text."""
+    """Format a number of bytes in MiB."""
     return f"{count / (1 << 20):,.0f} MiB"

@@ -1,4 +1,4 @@
-"""Last note of a worker, in memory shared with its parent: it survives the worker's death."""
+"""Last note of a worker, in memory shared with its parent, so that it survives the worker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 
 _BYTES = 4096
 _HEADER = struct.Struct("<dI")
-"""Time of the note, on the clock that all processes share, and length of its text."""
+"""Time of the note, by the clock that all processes share, and the length of its text."""
 _current: mmap.mmap | None = None
 
 
 def note(text: str) -> None:
-    """Leave a note of what this worker is about to do; it replaces the last one.
+    """Leave a note about what this worker is about to do. It replaces the previous note.
 
     Outside of a worker, this does nothing.
     """
@@ -26,22 +26,22 @@ def note(text: str) -> None:
 
 
 def write_notes_to(descriptor: int) -> None:
-    """Let :func:`note` write to a file of :func:`notes_file`."""
+    """Let :func:`note` write to a file created by :func:`notes_file`."""
     global _current
-    # A file would be held to the limit of files.
+    # A mapping, because writes to a file would be subject to the limit on file sizes.
     _current = mmap.mmap(descriptor, _BYTES)
 
 
 def notes_file() -> int:
-    """Return the descriptor of a new file for notes, which is in memory."""
+    """Return the descriptor of a new file for notes, which exists only in memory."""
     descriptor = os.memfd_create("notes")
     os.truncate(descriptor, _BYTES)
     return descriptor
 
 
 def last_note(descriptor: int) -> tuple[float, str]:
-    """Return the time and the text of the last note; 0 and no text without one."""
-    # Read, not mapped: a worker that shortens the file does not hurt its parent.
+    """Return the time and the text of the last note; 0 and an empty text if there is none."""
+    # Read instead of mapped, so that a worker that truncates the file cannot crash its parent.
     data = os.pread(descriptor, _BYTES, 0)
     if len(data) < _HEADER.size:
         return 0.0, ""

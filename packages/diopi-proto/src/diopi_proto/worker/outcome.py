@@ -1,4 +1,4 @@
-"""Outcomes of a call in a worker that are not an answer."""
+"""Outcomes of a call in a worker other than an answer."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Failure(Enum):
     OVER_LIMIT = "limit"
     LEFT_CHILDREN = "children"
     CLOSED = "closed"
-    """It closed its pipes and ran on."""
+    """The worker closed its pipes and kept running."""
     GARBAGE = "garbage"
-    """It wrote something else than an answer to its pipe."""
+    """The worker wrote something that is not an answer to its pipe."""
 
 
 class WorkerError(Exception):
     """The worker did not answer; the message says why.
 
-    :ivar signal: that ended the process; 0: none.
-    :ivar status: exit status of the process; None: it did not exit by itself.
-    :ivar peak: bytes of memory that it had at most, where it ended by itself.
-    :ivar output: the end of what it wrote to standard output and error.
-    :ivar note: its last note.
+    :ivar signal: signal that ended the process; 0: none.
+    :ivar status: exit status of the process; None: the process did not exit by itself.
+    :ivar peak: peak memory of the process in bytes, if it ended by itself.
+    :ivar output: end of the text that it wrote to standard output and error.
+    :ivar note: last note of the process.
     """
 
     def __init__(self, failure: Failure, message: str, code: int | None = None) -> None:
@@ -43,7 +43,7 @@ class WorkerError(Exception):
 
 
 def signal_name(number: Any) -> str:
-    """Name of a signal; those of real time have numbers only."""
+    """Return the name of a signal; real-time signals have numbers only."""
     try:
         return signal.Signals(number).name
     except ValueError:

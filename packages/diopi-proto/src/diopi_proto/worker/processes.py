@@ -10,15 +10,15 @@ from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENDED = "ZX"
-"""States of processes that have ended and are not reaped yet."""
+"""States of processes that have ended but have not been reaped."""
 
 
 @dataclass(frozen=True)
 class Process:
     """One process.
 
-    :ivar resident: bytes of memory that it has touched; shared pages count fully.
-    :ivar ended: it has ended and is not reaped yet.
+    :ivar resident: bytes of memory that the process has touched; shared pages count fully.
+    :ivar ended: True if it has ended but has not been reaped.
     """
 
     pid: int
@@ -31,7 +31,7 @@ class Process:
 
 
 def processes() -> list[Process]:
-    """Return all processes, in no order."""
+    """Return all processes, in any order."""
     found = []
     for folder in os.scandir("/proc"):
         if not folder.name.isdecimal():
@@ -39,8 +39,8 @@ def processes() -> list[Process]:
         try:
             text = Path(folder.path, "stat").read_text(errors="replace")
         except OSError:
-            continue  # it has ended meanwhile
-        # The name, which may hold anything, is in the last pair of parentheses.
+            continue  # the process has ended meanwhile
+        # The name may contain any character; it is in the last pair of parentheses.
         state, *rest = text.rpartition(")")[2].split()
         parent, group, session, threads, pages = (int(rest[at]) for at in (0, 1, 2, 16, 20))
         memory = pages * _PAGE
@@ -64,10 +64,10 @@ def below(pid: int) -> list[Process]:
 
 
 def proportional(process: Process) -> int:
-    """Return the bytes of memory that a process has touched, with its part of shared pages."""
+    """Return the bytes of memory that a process has touched; shared pages count proportionally."""
     try:
         text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
     except OSError:
-        return 0  # it has ended meanwhile
+        return 0  # the process has ended meanwhile
     found = re.search(r"^Pss:\s+(\d+) kB$", text, re.MULTILINE)
     return int(found[1]) << 10 if found else process.resident

@@ -1,4 +1,4 @@
-"""Main loop of a worker: it answers requests, one after the other, until there are no more."""
+"""Main loop of a worker: answers requests one after the other, until there are no more."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .limits import Limits
 from .notes import write_notes_to
 
 UNANSWERED = 70
-"""Exit status of a worker that cannot send its answer: something closed its pipes."""
+"""Exit status of a worker that cannot send its answer because its pipes were closed."""
 
 
 @dataclass(frozen=True)
 class Setup:
     """First message to a worker.
 
-    :ivar json: answers are JSON, which is safe to decode whoever has written it; else pickled.
-    :ivar exits: the interpreter ends as usual, with what libraries do then.
-    :ivar largest: bytes of a message.
+    :ivar json: encode answers as JSON, which is safe to decode whoever wrote it; otherwise pickle.
+    :ivar exits: end the interpreter normally, which runs the exit handlers of libraries.
+    :ivar largest: maximum size of a message in bytes.
     """
 
     limits: Limits
@@ -35,7 +35,8 @@ class Setup:
 
 
 def serve(requests: socket.socket, token: bytes, output: int, notes: int) -> None:
-    """Build the handler that is sent, and answer; returns only where the interpreter is to end."""
+    """Build the handler that was sent, and answer requests. Returns only if the interpreter is to
+    end."""
     status, exits = UNANSWERED, False
     try:
         channel = Channel(requests, token)
@@ -50,7 +51,7 @@ def serve(requests: socket.socket, token: bytes, output: int, notes: int) -> Non
             os.close(descriptor)
         channel.largest = setup.largest
         if setup.json:
-            # Requests are pickled all the same: they come from the parent.
+            # Requests are pickled in any case, because they come from the parent.
             channel.encode = to_json
         _answer(channel)
         status = 0
@@ -60,7 +61,7 @@ def serve(requests: socket.socket, token: bytes, output: int, notes: int) -> Non
         pass
     finally:
         if status or not exits:
-            # Without the interpreter's ending, which runs what was registered.
+            # Skip the normal end of the interpreter, which would run exit handlers.
             os._exit(status)
 
 
@@ -82,7 +83,7 @@ def _answer(channel: Channel) -> None:
             answer = (number, False, _describe(error, bare))
         sys.stdout.flush()
         if os.getpid() != worker:
-            # The handler forked, and this is the copy.
+            # The handler has forked, and this is the copy.
             os._exit(0)
         try:
             channel.send(answer)

@@ -1,4 +1,4 @@
-"""Pipe whose reader keeps the end of what comes through it."""
+"""Pipe whose reader keeps only the end of the data."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _PIECE = 1 << 16
 
 
 class Tail(contextlib.AbstractContextManager["Tail"]):
-    """A pipe; the context closes it.
+    """A pipe; the context manager closes it.
 
-    :param kept: bytes that are kept at least.
-    :ivar count: bytes that came through it.
+    :param kept: minimum number of bytes that are kept.
+    :ivar count: number of bytes that went through the pipe.
     """
 
     def __init__(self, kept: int) -> None:
@@ -21,12 +21,12 @@ class Tail(contextlib.AbstractContextManager["Tail"]):
         self.content = bytearray()
         self.count = 0
         self.reader, self.writer = os.pipe()
-        # Where this process has closed its standard streams, a pipe has taken their numbers.
+        # If this process has closed its standard streams, a pipe may have taken their descriptors.
         self.reader, self.writer = _above_streams(self.reader), _above_streams(self.writer)
         os.set_blocking(self.reader, False)
 
     def read(self) -> bytes | None:
-        """Take what is there; None if there is nothing now, nothing at the end."""
+        """Read the available data. Return None if there is none now, and nothing at the end."""
         try:
             data = os.read(self.reader, _PIECE)
         except BlockingIOError:
@@ -38,11 +38,11 @@ class Tail(contextlib.AbstractContextManager["Tail"]):
         return data
 
     def text(self) -> str:
-        """Return what was kept."""
+        """Return the text that was kept."""
         return self.content.decode(errors="replace")
 
     def close_writer(self) -> None:
-        """Close this process's end for writing."""
+        """Close the writing end in this process."""
         if self.writer >= 0:
             os.close(self.writer)
             self.writer = -1
@@ -51,7 +51,7 @@ class Tail(contextlib.AbstractContextManager["Tail"]):
         self.close()
 
     def close(self) -> None:
-        """Close both ends; what was kept is there still."""
+        """Close both ends; the text that was kept remains available."""
         self.close_writer()
         if self.reader >= 0:
             os.close(self.reader)

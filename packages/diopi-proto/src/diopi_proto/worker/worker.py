@@ -1,4 +1,4 @@
-"""Calls of a function in a child process that may crash, hang, or spoil memory."""
+"""Calls of a function in a child process that may crash, hang, or corrupt its memory."""
 
 from __future__ import annotations
 
@@ -26,36 +26,37 @@ from .serve import UNANSWERED, Setup
 from .tail import Tail
 
 Handler = Callable[[Any], Any]
-"""Answers a request; both are sent between processes."""
+"""Function that answers a request; requests and answers are sent between processes."""
 W = TypeVar("W", bound="Worker")
 _START_SECONDS = 300.0
-"""Deadline of a start, which may import torch on a busy machine."""
+"""Deadline in seconds for a start, which may import torch on a busy machine."""
 _ENDING_SECONDS = 10.0
 _REPORT_SECONDS = 2.0
-"""For which the guard is asked how it ended; a worker that only closed its pipes has not."""
+"""Seconds to wait for the guard's report of the end; a worker that only closed its pipes has not
+ended."""
 _WATCH_SECONDS = 0.5
 _KEPT = 1 << 16
-"""Bytes of output that are kept at least."""
+"""Minimum number of bytes of output that are kept."""
 
 
 class Worker:
-    """A child process that calls a handler; after each failure the next call starts another one.
+    """A child process that calls a handler; after a failure, the next call starts a new process.
 
-    The process is below a guard (:mod:`.guard`), which ends it with all that it started when it
-    ends, or when this process does. One thread calls at a time.
+    A guard process (:mod:`.guard`) is its parent. The guard ends the child and everything that it
+    started, when the child ends or when this process does. Only one thread may call at a time.
 
-    :param build: makes the handler, in the process; pickled.
-    :param path: import path of the process, whose environment changes nothing of Python then; None:
+    :param build: function that creates the handler in the child; it is pickled.
+    :param path: import path of the child, which then ignores Python's environment variables; None:
         that of this process.
-    :param forbids_children: an answer counts only if no process that was started is left.
-    :param exits: the interpreter of the process ends as usual, where :meth:`stop` gives it time.
-    :param json: answers are JSON: the process may be in the hands of what it runs.
-    :param bare: errors whose message is sent without their type.
-    :param largest: bytes of a message.
-    :param aborts: seconds that the process has, after a call took too long, to end by SIGABRT, at
-        which :mod:`faulthandler` writes where it was; 0: it is killed at once.
-    :param hear: takes what the process writes to standard output and error, as it comes.
-    :ivar output: the end of what the current process, or the last one, wrote.
+    :param forbids_children: reject an answer if a process that the child started is still running.
+    :param exits: end the child's interpreter normally if :meth:`stop` gives it time.
+    :param json: encode answers as JSON, because the child may run untrusted code.
+    :param bare: exception types whose message is sent without the name of the type.
+    :param largest: maximum size of a message in bytes.
+    :param aborts: seconds for the child to end by SIGABRT after a call timed out, so that
+        :mod:`faulthandler` can write its stack; 0: kill it at once.
+    :param hear: function that receives the child's standard output and error as it arrives.
+    :ivar output: end of the output of the current process, or of the last one.
     """
 
     def __init__(
@@ -94,10 +95,10 @@ class Worker:
         return self._guard is not None
 
     def start(self) -> None:
-        """Start the process, unless it runs; :meth:`call` does so, too.
+        """Start the process, unless it is running; :meth:`call` does so as well.
 
-        :raises WorkerError: it does not come to answer.
-        :raises OSError: the system starts no process.
+        :raises WorkerError: the process did not become ready.
+        :raises OSError: the process cannot be started.
         """
         if self._guard is not None:
             return
@@ -139,10 +140,10 @@ class Worker:
     def call(self, request: Any, seconds: float, *, renews: bool = False) -> Any:
         """Return the handler's answer.
 
-        :param renews: the deadline is so many seconds after the last note.
-        :raises WorkerError: the process ended, raised, was killed after `seconds`, took more than
-            its limits, or left processes behind.
-        :raises OSError: the system starts no process.
+        :param renews: each note of the worker restarts the deadline of `seconds`.
+        :raises WorkerError: the process ended, raised an exception, was killed after `seconds`,
+            exceeded its limits, or left processes behind.
+        :raises OSError: the process cannot be started.
         """
         self.start()
         self._number += 1
@@ -181,7 +182,7 @@ class Worker:
         return answer
 
     def _drain(self, poll: select.poll) -> None:
-        """Take what was printed."""
+        """Read the available output."""
         data = self._output.read()
         if data == b"":
             poll.unregister(self._output.reader)
@@ -190,7 +191,7 @@ class Worker:
 
     @contextlib.contextmanager
     def _failing(self, seconds: float) -> Iterator[None]:
-        """End the process for whatever goes wrong, and say what that was."""
+        """End the process after any error, and raise an exception that describes the error."""
         try:
             yield
         except BaseException as error:
@@ -199,7 +200,8 @@ class Worker:
             if isinstance(error, TimeoutError):
                 found = WorkerError(Failure.TIMED_OUT, f"no answer within {seconds:g} s")
                 if self._aborts:
-                    # The worker itself has said its number, which may be that of any process.
+                    # The worker itself has reported this process id, which may belong to any
+                    # process.
                     for process in self._below():
                         if process.pid == self.pid:
                             os.kill(self.pid, signal.SIGABRT)
@@ -221,7 +223,8 @@ class Worker:
             raise found from error
 
     def _ending(self, seconds: float) -> Ending | bool:
-        """Return the guard's report of the end; True: the guard has none; False: no end so far."""
+        """Return the guard's report of the end. True: the guard has no report. False: it has not
+        ended."""
         deadline, said = time.monotonic() + seconds, b""
         poll = select.poll()
         for file in (self._control.fileno(), self._output.reader):
@@ -229,7 +232,7 @@ class Worker:
         while (left := deadline - time.monotonic()) > 0:
             for file, _ in poll.poll(left * 1000):
                 if file == self._output.reader:
-                    # No limit holds for the last words.
+                    # No limit applies to the last output.
                     self._drain(poll)
                 elif data := self._control.recv(1 << 12):
                     said += data
@@ -240,7 +243,7 @@ class Worker:
     @staticmethod
     def _ended(ending: Ending | bool) -> WorkerError:
         if ending is True:
-            return WorkerError(Failure.OVER_LIMIT, "something ended the process that guards it")
+            return WorkerError(Failure.OVER_LIMIT, "its guard process was killed")
         if ending is False:
             return WorkerError(Failure.CLOSED, "the process closed its pipes and ran on")
         code = ending.status
@@ -255,16 +258,16 @@ class Worker:
         return below(self._guard.pid) if self._guard is not None else []
 
     def kill(self) -> None:
-        """End the process from another thread: the call that it is in fails."""
+        """End the process from another thread; the running call fails."""
         if self._guard is not None:
             with contextlib.suppress(OSError):
-                # The guard takes it for the end of this process.
+                # The guard takes this for the end of this process.
                 self._control.shutdown(socket.SHUT_WR)
 
     def stop(self, seconds: float = 0.0) -> None:
-        """End the process and all that it started; a later call starts another one.
+        """End the process and everything that it started; a later call starts a new process.
 
-        :param seconds: that it has to end by itself, as there are no more requests.
+        :param seconds: time for the process to end by itself after its requests have ended.
         """
         guard, self._guard = self._guard, None
         if guard is not None:
@@ -285,7 +288,7 @@ class Worker:
             guard.kill()
             guard.wait()
         if self.pid and guard.returncode != 0:
-            # The guard itself was lost; what is left of the worker's session is known still.
+            # The guard itself was killed; the rest of the worker's session is still known.
             for process in processes():
                 if process.session == self.pid:
                     with contextlib.suppress(ProcessLookupError, PermissionError):

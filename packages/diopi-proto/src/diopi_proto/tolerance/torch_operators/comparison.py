@@ -27,7 +27,7 @@ class OutputComparison:
     :ivar max_abs: largest absolute error; nan if there is none, inf if one value is not finite.
     :ivar max_rel: largest relative error.
     :ivar cosine: cosine of the angle between result and reference; nan if undefined.
-    :ivar tolerance: ``(atol, rtol)`` if variables set it instead of the bound.
+    :ivar tolerance: ``(atol, rtol)`` if environment variables set it instead of the bound.
     :ivar detail: description of the error; empty if there is none.
     """
 
@@ -94,7 +94,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 def equal_to_peer(output: str, got: torch.Tensor, peer: torch.Tensor) -> OutputComparison | None:
     """Return the CPU's own error, which is allowed, if the result equals the CPU's bit for bit;
-    else None."""
+    otherwise None."""
     if not same_values(got, peer):
         return None
     if got.is_floating_point() and got.numel() and bool(got.any()):
@@ -112,11 +112,11 @@ def compare_tensors(
     magnitude: torch.Tensor | None = None,
     peer: torch.Tensor | None = None,
 ) -> OutputComparison:
-    """Compare two tensors. Elements that equal the peer's bit for bit are right.
+    """Compare two tensors. Elements that equal the peer's bit for bit are accepted.
 
     :param got: host tensor of the dtype under test.
     :param reference: float64 (complex128) if ``got`` is floating-point. If it has the dtype of
-        ``got``, it is no more accurate: both may be off by the bound.
+        ``got``, it is not more accurate: both may be off by the bound.
     :param magnitude: see :mod:`.conditioning`; None: the absolute value of the reference. It is
         ignored where it is not finite.
     :param peer: the CPU's result in the same dtype.
@@ -200,8 +200,8 @@ def within_tolerance(
     reference: torch.Tensor,
     tolerance: tuple[float, float],
 ) -> OutputComparison:
-    """Check ``|got - reference| <= atol + rtol |reference|``; nan equals nan, and infinities are
-    equal.
+    """Check ``|got - reference| <= atol + rtol |reference|``; nan matches nan, and equal infinities
+    match.
 
     :param tolerance: ``(atol, rtol)``.
     """
@@ -242,8 +242,8 @@ def within_tolerance(
 
 
 def compare_values(output: str, got: Any, reference: Any) -> OutputComparison:
-    """Compare results that are not tensors: numbers are equal or both nan; otherwise types are
-    equal."""
+    """Compare results that are not tensors: numbers must be equal or both nan; other values must
+    have the same type."""
     if isinstance(got, (bool, int, float, complex)):
         both_nan = got != got and reference != reference
         if isinstance(reference, (bool, int, float, complex)) and (got == reference or both_nan):

@@ -1,9 +1,9 @@
 """Conditioning: how an operator amplifies rounding errors of its arguments.
 
-A result that is exact for arguments with one rounding error is as accurate as its dtype allows
+A result that is exact for arguments with one rounding error each is as accurate as its dtype allows
 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 1.5 and 1.6). If terms
-cancel or an exponent is large, this is much more than one rounding of the result. The effect is
-measured on the float64 reference, and the resulting magnitude scales the rounding bounds.
+cancel or an exponent is large, its error is much more than one rounding of the result. The effect
+is measured on the float64 reference, and the resulting magnitude scales the rounding bounds.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ float32's."""
 SMALLER = 16.0
 TRIALS = 3
 STEADY = 4.0
-"""A smooth result changes in proportion to the step. A result that does not, within this factor, is
-discontinuous (floor at an integer) and gets no allowance."""
+"""A smooth result changes in proportion to the step. A result that does not do so, within this
+factor, is discontinuous (floor at an integer) and gets no allowance."""
 
 SINGLE = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 
@@ -34,11 +34,11 @@ Copy = Callable[[], tuple[Any, list[torch.Tensor]]]
 
 
 def magnitudes(run: Run, copy: Copy, references: Sequence[Any], trials: int = TRIALS) -> Slopes:
-    """Return, for each element of each result, the magnitude of all contributions of its arguments,
-    at least its absolute value.
+    """Return the magnitude of each element of each result: the sum of the contributions of its
+    arguments, but at least its absolute value.
 
-    Arguments are changed one at a time: if one makes the results discontinuous, the others still
-    count.
+    Arguments are changed one at a time, so that one that makes the results discontinuous does not
+    exclude the others.
 
     :param run: ``run(arguments)`` returns the results; it may write to the arguments.
     :param copy: returns a new float64 copy of the arguments, and all of its memory as flat tensors.
@@ -58,8 +58,8 @@ def magnitudes(run: Run, copy: Copy, references: Sequence[Any], trials: int = TR
 
 
 def linear_magnitudes(run: Run, arguments: Any) -> Slopes:
-    """Return the magnitudes of sums that are linear in each argument: the operator on absolute
-    values.
+    """Return the magnitudes of sums that are linear in each argument, by applying the operator to
+    absolute values.
 
     :param arguments: arguments of any dtype; 16-bit ones are widened. They are not modified.
     """

@@ -1,8 +1,8 @@
 """Rounding bounds of overloads: class of the operator and length of its sums.
 
-Most of it follows from schemas. The rest is listed here by name: operators that only move and
-select, and operators that sum products. All others are elementary functions if torch marks them as
-pointwise, otherwise sums, as far as the shapes of their arguments allow.
+Most rules follow from schemas. The rest is listed here by name: operators that only move and
+select, and operators that sum products. All other operators are elementary functions if torch marks
+them as pointwise, otherwise sums, whose length follows from the shapes of their arguments.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Rule:
 
     :ivar terms: length of its sums.
     :ivar roundings: number of times that intermediate values are rounded to the result's dtype.
-    :ivar linear: the operator applied to absolute values is the magnitude of its sums.
-    :ivar normwise: every element may have the error that the largest one may have.
-    :ivar judged: False for results without a unique right value.
+    :ivar linear: True if the magnitude of its sums is the operator applied to absolute values.
+    :ivar normwise: True if every element may have the error of the largest element.
+    :ivar judged: False for results without a unique correct value.
     """
 
     op_class: OpClass
@@ -69,7 +69,7 @@ def is_uninitialised(overload: Overload[Any, Any]) -> bool:
 
 @functools.cache
 def is_defined(overload: Overload[Any, Any], position: int) -> bool:
-    """Return True if a result has a unique right value, which another call must reproduce.
+    """Return True if a result has a unique correct value, which another call must reproduce.
 
     :param position: index of the overload's result; -1 for a written argument.
     """
@@ -136,14 +136,14 @@ def rule_for(
     if name in ROUNDED_ONCE and bound.get("alpha", 1) == 1 and not bound.get("rounding_mode"):
         return Rule(OpClass.ROUNDING)
     if name.startswith("_fused_"):
-        # An optimizer step: a few operations per element, however many elements there are.
+        # An optimizer step has a few operations per element, however many elements there are.
         return Rule(OpClass.REDUCTION, 8)
     if torch.Tag.pointwise in overload.tags or name in POINTWISE or _is_list_form(overload):
         return Rule(OpClass.ELEMENTARY)
     terms = _sum_length(overload, bound, result)
     if name.startswith(ATTENTION):
-        # Probabilities, and in the backward pass the factors multiplied with them, are rounded in
-        # between.
+        # Probabilities and, in the backward pass, the factors by which they are multiplied are
+        # rounded in between.
         terms += _size(bound.get("query"), -1)
         return Rule(OpClass.REDUCTION, terms, roundings=4 if "backward" in name else 2)
     return Rule(OpClass.REDUCTION, terms, linear=name in LINEAR_SUMS)
@@ -171,9 +171,9 @@ def indices_match_values(
     values: torch.Tensor,
     indices: torch.Tensor,
 ) -> bool:
-    """Return True if the indices that a call returned lead to the values that it returned.
+    """Return True if the indices that a call returned select the values that it returned.
 
-    False for operators that return no indices, and for those whose choice among equals is defined.
+    False for operators that return no indices, and for those that define the choice among equals.
     """
     name = base_name(overload)
     bound = signature(overload).bind(args, kwargs)
@@ -239,7 +239,7 @@ _FACTORS = {
     "baddbmm": "batch1",
     "linear": "input",
 }
-"""Operators whose inner dimension is the last one of another argument than ``self``."""
+"""Operators whose inner dimension is the last dimension of an argument other than ``self``."""
 
 
 def _product_length(name: str, bound: Mapping[str, Any], position: int) -> int:
@@ -262,7 +262,7 @@ def _convolution_length(name: str, bound: Mapping[str, Any], position: int) -> i
     groups = int(bound.get("groups", 1))
     kernel = math.prod(weight.shape[2:])
     transposed = bool(bound.get("transposed", "transpose" in name))
-    # A transposed convolution has the weight of the convolution that it transposes.
+    # A transposed convolution has the same weight as the convolution that it transposes.
     per_output = weight.shape[0] // groups if transposed else weight.shape[1]
     per_input = weight.shape[1] if transposed else weight.shape[0] // groups
     if "backward" not in name:
@@ -290,7 +290,7 @@ def _sum_length(
         return _largest(bound.values())
     count = largest.numel()
     if 0 < result.numel() < count:
-        # When elements are accumulated by index, every element may have the same index.
+        # When elements are accumulated by index, all elements may have the same index.
         evenly = torch.Tag.reduction in overload.tags or "norm" in name
         return -(-count // result.numel()) if evenly else count
     if "normalized_shape" in bound:

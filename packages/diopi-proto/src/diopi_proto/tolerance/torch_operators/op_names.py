@@ -196,10 +196,11 @@ LINEAR_SUMS = frozenset(
 """Sums that are linear in their arguments."""
 
 PICKS = {"topk": "dim", "sort": "dim", "kthvalue": "dim", "median": "dim", "nanmedian": "dim"}
-"""Operators that return the index of a value; torch does not define which of several equal ones."""
+"""Operators that return the index of a value; torch does not define which one of several equal
+values."""
 
 POOLS = {"max_pool2d_with_indices": 2, "max_pool3d_with_indices": 3}
-"""Same, over the last dimensions together."""
+"""Same, but over the last dimensions together."""
 
 DEFINED_OUTPUTS = {
     "_batch_norm_impl_index": {0, 1, 2},
@@ -216,7 +217,7 @@ DEFINED_OUTPUTS = {
     "miopen_rnn": {0, 1, 2},
     "mkldnn_rnn_layer": {0, 1, 2},
 }
-"""Outputs with a unique right value; others have an arbitrary sign, order or format, or are
+"""Outputs with a unique correct value. Others have an arbitrary sign, order or format, or are
 uninitialized."""
 
 UNDEFINED_OUTPUTS = frozenset(
@@ -228,7 +229,7 @@ UNDEFINED_OUTPUTS = frozenset(
         "unused",
     }
 )
-"""Same, by the result names of schemas, for any operator: states of a random generator, which are
-uninitialized if no random numbers are used, and values for the operator's own backward pass."""
+"""Outputs without a unique value, by result names in schemas, for any operator: states of a random
+generator, which are uninitialized if no random numbers are used, and values for the operator's"""
 
 ATTENTION = "_scaled_dot_product"

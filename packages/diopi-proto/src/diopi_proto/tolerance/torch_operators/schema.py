@@ -18,9 +18,9 @@ class Signature:
 
     :ivar written: names of the arguments that it writes to.
     :ivar returned: for each result, the name of the written argument that it is, or None.
-    :ivar view: it returns a view of an argument, or changes the argument's metadata (``t_``,
-        ``resize_``, ``set_``): it computes nothing.
-    :ivar random: it uses random numbers.
+    :ivar view: True if it returns a view of an argument, or changes the argument's metadata
+        (``t_``, ``resize_``, ``set_``), and so computes nothing.
+    :ivar random: True if it uses random numbers.
     :ivar names: names of all arguments, in order.
     """
 
@@ -44,8 +44,7 @@ _STATISTICS = ("running_mean", "running_var")
 
 
 def _undeclared(schema: Any) -> list[str]:
-    """Return the arguments that older batch norms write although their schemas do not declare
-    it."""
+    """Return the arguments that older batch norms write although their schemas do not say so."""
     own = schema.name.partition("::")[2]
     if "batch_norm" not in own or "backward" in own or own.startswith("_"):
         return []
