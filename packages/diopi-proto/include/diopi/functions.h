@@ -30,9 +30,9 @@ DIOPI_API const char* diopiGetImplVersion(void);
 /** The message of the last operator that failed on this thread; valid until the thread's next call. */
 DIOPI_API const char* diopiGetLastErrorString(void);
 
-/* activation_piecewise: Activation functions that are polynomials piece by piece - relu,
- * leaky_relu, hardtanh, hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their
- * gradients; leaky_relu fused with a bias. */
+/* activation_piecewise: Piecewise polynomial activation functions - relu, leaky_relu, hardtanh,
+ * hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their gradients; leaky_relu
+ * fused with a bias. */
 
 /** `out` = max(`input`, 0), element by element. NaN stays NaN. `out` has the shape of `input`.
  *  @param[out] out dtype like input; may share memory with input
@@ -305,8 +305,8 @@ DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle
 
 /* argmax: Extrema along a dimension with their positions. */
 
-/** The largest element along `dim` and its position. NaN wins; among equals any position may be
- *  given. Both outputs have the dimension removed, or 1 in its place.
+/** The largest element along `dim` and its position. NaN is the largest; any position of equal
+ *  elements may be returned. Both outputs have the dimension removed, or 1 in its place.
  *  @param[out] max dtype like input
  *  @param[out] max_indices dtype int64
  *  @param[in] input dtype real, bool */
@@ -314,8 +314,8 @@ DIOPI_API diopiError_t diopiMax(diopiContextHandle_t ctx, diopiTensorHandle_t ma
                                 diopiTensorHandle_t max_indices, diopiConstTensorHandle_t input,
                                 int64_t dim);
 
-/** The smallest element along `dim` and its position. NaN wins; among equals any position may be
- *  given. Both outputs have the dimension removed, or 1 in its place.
+/** The smallest element along `dim` and its position. NaN is the smallest; any position of equal
+ *  elements may be returned. Both outputs have the dimension removed, or 1 in its place.
  *  @param[out] min dtype like input
  *  @param[out] min_indices dtype int64
  *  @param[in] input dtype real, bool */
@@ -323,7 +323,7 @@ DIOPI_API diopiError_t diopiMin(diopiContextHandle_t ctx, diopiTensorHandle_t mi
                                 diopiTensorHandle_t min_indices, diopiConstTensorHandle_t input,
                                 int64_t dim);
 
-/** Position of the largest element along `*dim`; NaN wins, the first of equals.
+/** Position of the largest element along `*dim`, the first of equals; NaN counts as the largest.
  *  @param[out] out dtype int64
  *  @param[in] input dtype real
  *  @param[in] dim may be NULL; NULL: the position within the flattened tensor */
@@ -331,7 +331,7 @@ DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiConstTensorHandle_t input, const int64_t* dim,
                                    bool keepdim);
 
-/** Position of the smallest element along `*dim`; NaN wins, the first of equals.
+/** Position of the smallest element along `*dim`, the first of equals; NaN is the smallest.
  *  @param[out] out dtype int64
  *  @param[in] input dtype real
  *  @param[in] dim may be NULL; NULL: the position within the flattened tensor */
@@ -575,9 +575,9 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx,
 /* batch_norm: Batch normalization and its gradient. */
 
 /** Normalizes each channel of `input` [N, C, …] over all other dimensions. In training it uses the
- *  statistics of the batch, stores them in `save_mean` and `save_invstd` [C] and moves the running
- *  ones: running = (1 - `momentum`) · running + `momentum` · batch, with the unbiased variance.
- *  Otherwise it uses the running statistics and leaves the saved ones alone.
+ *  statistics of the batch, stores them in `save_mean` and `save_invstd` [C] and updates the
+ *  running statistics: running = (1 - `momentum`) · running + `momentum` · batch, with the unbiased
+ *  variance. Otherwise it uses the running statistics and does not write the saved ones.
  *  @param[out] out dtype like input
  *  @param[out] save_mean dtype accumulate input; may be NULL; [C]; required in training
  *  @param[out] save_invstd dtype accumulate input; may be NULL; [C], reciprocal standard deviation;
@@ -623,11 +623,11 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx,
                                               double eps);
 
 /* bernoulli: True or false with a probability: bernoulli and dropout. Draws from Philox with the
- * seed and offset of the generator, and advances the offset. docs/random.md says which element
- * takes which part of the stream, and what becomes of it. */
+ * seed and offset of the generator, and advances the offset. docs/random.md defines which part
+ * of the stream each element uses, and how. */
 
-/** In training each element is 0 with probability `p`, else `input` / (1 - `p`), and `mask` tells
- *  which were kept. Otherwise `out` = `input`, and `mask` and the generator are not touched.
+/** In training each element is 0 with probability `p`, else `input` / (1 - `p`), and `mask` is true
+ *  for kept elements. Otherwise `out` = `input`, and `mask` and the generator are unchanged.
  *  @param[out] out dtype like input; may share memory with input
  *  @param[out] mask dtype bool, uint8; broadcast to `input`: where it has size 1, one draw serves
  *      the whole slice
@@ -794,8 +794,8 @@ DIOPI_API diopiError_t diopiBitwiseNotInp(diopiContextHandle_t ctx, diopiTensorH
  *  @param[out] out dtype like input1
  *  @param[in] input1 dtype float32, float64
  *  @param[in] input2 dtype like input1
- *  @param[in] compute_mode may be NULL; for p = 2: 1 through a matrix product, 2 never, 0 or NULL
- *      as the vendor likes */
+ *  @param[in] compute_mode may be NULL; for p = 2: 1 with a matrix product, 2 without, 0 or NULL:
+ *      the vendor chooses */
 DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                   diopiConstTensorHandle_t input1, diopiConstTensorHandle_t input2,
                                   double p, const int64_t* compute_mode);
@@ -812,10 +812,10 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t input2, double p,
                                           diopiConstTensorHandle_t cdist);
 
-/* clamp: Bringing elements between bounds. Tensors broadcast to the shape of `out`. */
+/* clamp: Limiting elements to bounds. Tensors broadcast to the shape of `out`. */
 
 /** `out` = `input` limited to [`min`, `max`]. NaN in `input` stays NaN; where the lower bound is
- *  above the upper, the result is the upper. An absent bound does not limit, but one must be there.
+ *  above the upper, the result is the upper. An absent bound does not limit; one must be given.
  *  @param[out] out any dtype of real; may share memory with input
  *  @param[in] input any dtype of real
  *  @param[in] min may be NULL
@@ -832,8 +832,8 @@ DIOPI_API diopiError_t diopiClampInpScalar(diopiContextHandle_t ctx, diopiTensor
                                            const diopiScalar_t* min, const diopiScalar_t* max);
 
 /** `out` = `input` limited to [`min`, `max`], which broadcast. NaN in `input` stays NaN; where the
- *  lower bound is above the upper, the result is the upper. An absent bound does not limit, but one
- *  must be there.
+ *  lower bound is above the upper, the result is the upper. An absent bound does not limit; one
+ *  must be given.
  *  @param[out] out any dtype of real; may share memory with input, min, max
  *  @param[in] input any dtype of real
  *  @param[in] min any dtype of real; may be NULL
@@ -1052,8 +1052,8 @@ DIOPI_API diopiError_t diopiLtScalar(diopiContextHandle_t ctx, diopiTensorHandle
 DIOPI_API diopiError_t diopiLtInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* other);
 
-/** True in host memory if `input` and `other` have the same shape and equal elements; NaN equals
- *  nothing, and dtypes are promoted. Waits for the device.
+/** Writes true to host memory if `input` and `other` have the same shape and equal elements; NaN
+ *  equals nothing, and dtypes are promoted. Waits for the device.
  *  @param[out] out one host bool
  *  @param[in] input dtype all
  *  @param[in] other any dtype */
@@ -1067,7 +1067,7 @@ DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out,
 DIOPI_API diopiError_t diopiIsNan(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                   diopiConstTensorHandle_t input);
 
-/* complex: Making complex numbers and taking them apart. */
+/* complex: Creating complex numbers and extracting their parts. */
 
 /** `out` = `abs` · (cos(`angle`) + i sin(`angle`)).
  *  @param[out] out dtype complex of abs
@@ -1083,7 +1083,7 @@ DIOPI_API diopiError_t diopiPolar(diopiContextHandle_t ctx, diopiTensorHandle_t 
 DIOPI_API diopiError_t diopiComplex(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                     diopiConstTensorHandle_t real, diopiConstTensorHandle_t imag);
 
-/** `out` = the complex conjugate of `input`, computed, not flagged; real dtypes are copied.
+/** `out` = the complex conjugate of `input`, computed eagerly; real dtypes are copied.
  *  @param[out] out dtype like input; may share memory with input
  *  @param[in] input dtype all */
 DIOPI_API diopiError_t diopiConj(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -1294,15 +1294,15 @@ DIOPI_API diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t
  * has the shape of the losses, otherwise it has one element. */
 
 /** Connectionist temporal classification (Graves et al., 2006). `log_probs` is [T, N, C], `targets`
- *  [N, S] or the concatenated labels, the lengths are [N]; what lies behind them is not read.
- *  `neg_log_likelihood` [N] and `log_alpha` [N, T, 2L + 1], L being the longest target length or
- *  more, are kept for the gradient. The former is the negative logarithm of the probability of all
- *  paths of length `input_lengths` that give the labels. The latter is, for each step t and state s
- *  (blank, label, blank, …, label, blank), the logarithm of the probability of all that lead there,
- *  that of t included; -infinity where there is none, and behind the lengths. An input of no steps
- *  gives no label, its loss is 0 for an empty target, otherwise infinite. ReductionMean divides
- *  each loss by its target length, 1 at least, and their sum by N. `zero_infinity` turns infinite
- *  losses into 0 in `out`, not in `neg_log_likelihood`.
+ *  [N, S] or the concatenated labels, the lengths are [N]; elements after these lengths are not
+ *  read. `neg_log_likelihood` [N] and `log_alpha` [N, T, 2L + 1], L being the longest target length
+ *  or more, are stored for the gradient. The former is the negative logarithm of the probability of
+ *  all paths of length `input_lengths` that give the labels. The latter is, for each step t and
+ *  state s (blank, label, blank, …, label, blank), the logarithm of the probability of all paths
+ *  that lead there, step t included; -infinity if there is no such path, and after the lengths. An
+ *  input without steps gives no label: its loss is 0 for an empty target, otherwise infinite.
+ *  ReductionMean divides each loss by its target length (at least 1), and their sum by N.
+ *  `zero_infinity` turns infinite losses into 0 in `out`, not in `neg_log_likelihood`.
  *  @param[out] out dtype like log_probs
  *  @param[out] neg_log_likelihood dtype like log_probs
  *  @param[out] log_alpha dtype like log_probs
@@ -1319,10 +1319,10 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t target_lengths, int64_t blank,
                                     diopiReduction_t reduction, bool zero_infinity);
 
-/** Gradient of diopiCTCLoss with respect to `log_probs`, from what the forward pass kept, as
- *  PyTorch has it, for `log_probs` that log_softmax gave. It is exp(`log_probs`) less the share of
- *  all paths of a sample that have the class at that step, times the gradient of the sample's loss;
- *  0 behind the lengths. Of an infinite loss it is nan, 0 with `zero_infinity`.
+/** Gradient of diopiCTCLoss with respect to `log_probs`, from the stored results of the forward
+ *  pass, as PyTorch defines it for results of log_softmax. It is exp(`log_probs`) minus the share
+ *  of all paths of a sample that have the class at that step, times the gradient of the sample's
+ *  loss; 0 after the lengths. For an infinite loss it is nan, or 0 with `zero_infinity`.
  *  @param[out] grad_input dtype like log_probs
  *  @param[in] grad_output dtype like log_probs
  *  @param[in] log_probs dtype float32, float64
@@ -1363,11 +1363,11 @@ DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t ctx, diopiTensor
  *  float32. With RoundModeTrunc or RoundModeFloor the quotient is rounded and has the promoted
  *  dtype; an integer `other` of 0 is undefined. RoundModeTrunc of floating-point operands: the
  *  quotient is rounded to the dtype, then truncated. RoundModeFloor of them: with r = fmod(`input`,
- *  `other`), which has the sign of `input`, q = (`input` - r) / `other`, less 1 where r is not 0
- *  and of another sign than `other`; then q to the nearest integer, the lower of two, a zero with
- *  the sign of `input` / `other`. Every step is rounded to the dtype, so that in float16 and
- *  bfloat16 large quotients can be a neighbour of the exact one. Both are what PyTorch computes on
- *  CPU and CUDA.
+ *  `other`), which has the sign of `input`, q = (`input` - r) / `other`, minus 1 where r is not 0
+ *  and has another sign than `other`; then q is rounded to the nearest integer, ties downwards, and
+ *  a zero has the sign of `input` / `other`. Every step is rounded to the dtype, so that in float16
+ *  and bfloat16 large quotients can be adjacent to the exact one. In both modes, PyTorch computes
+ *  the same on CPU and CUDA.
  *  @param[out] out any dtype; may share memory with input, other
  *  @param[in] input any dtype
  *  @param[in] other any dtype */
@@ -1423,11 +1423,11 @@ DIOPI_API diopiError_t diopiRemainderScalar(diopiContextHandle_t ctx, diopiTenso
 DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                       const diopiScalar_t* input, diopiConstTensorHandle_t other);
 
-/* embedding: Rows of a table by index, the gradient of the table, and its rows brought to a
- * norm. */
+/* embedding: Rows of a table by index, the gradient of the table, and the normalization of its
+ * rows. */
 
 /** `out` = the rows of `weight` [V, E] at `indices`; its shape is that of `indices` with E
- *  appended. The other parameters matter to the gradient only.
+ *  appended. The other parameters affect only the gradient; this operator does not read them.
  *  @param[out] out dtype like weight
  *  @param[in] weight dtype float
  *  @param[in] indices dtype int32, int64 */
@@ -1449,8 +1449,8 @@ DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTen
                                               int64_t padding_idx, bool scale_grad_byfreq,
                                               bool sparse);
 
-/** Scales those rows of `inout` [V, E] that `indices` names and whose `norm_type`-norm exceeds
- *  `max_norm` down to it, each once.
+/** Scales down to `max_norm`, once each, the rows of `inout` [V, E] that `indices` selects and
+ *  whose `norm_type`-norm exceeds `max_norm`.
  *  @param[inout] inout dtype float
  *  @param[in] indices dtype int32, int64 */
 DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
@@ -1645,7 +1645,7 @@ DIOPI_API diopiError_t diopiIndexSelectBackward(diopiContextHandle_t ctx,
                                                 diopiConstTensorHandle_t index);
 
 /** `out`[…, i, …] = `input`[…, `index`[…, i, …], …] along `dim`; `out` has the shape of `index`,
- *  which is nowhere larger than `input` apart from `dim`.
+ *  which is not larger than `input` in any dimension but `dim`.
  *  @param[out] out dtype like input
  *  @param[in] input dtype all
  *  @param[in] index dtype int64 */
@@ -1667,8 +1667,8 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensor
 /* grad_scaling: Gradients scaled and clipped, and the scale of automatic mixed precision. */
 
 /** Scales all of `grads` in place by `max_norm` / (norm + 1e-6) where that is below 1. `*out`, in
- *  host memory, gets the `norm_type`-norm over all elements before. `error_if_nonfinite` makes a
- *  norm that is not finite an error. Waits for the device.
+ *  host memory, gets the `norm_type`-norm over all elements before scaling. `error_if_nonfinite`
+ *  makes a norm that is not finite an error. Waits for the device.
  *  @param[out] out one host double
  *  @param[inout] grads dtype float; array of num_grads; entries may be NULL */
 DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out,
@@ -1687,10 +1687,10 @@ DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHa
                                                                   diopiTensorHandle_t found_inf,
                                                                   diopiConstTensorHandle_t inv_scale);
 
-/** Adapts the loss scale, each tensor one element: if `found_inf` is not 0, `current_scale` is
- *  multiplied by `scale_backoff_factor` and `growth_tracker` becomes 0; else it counts up, and at
- *  `growth_interval` the scale is multiplied by `scale_growth_factor`, unless that is infinite, and
- *  it becomes 0.
+/** Adapts the loss scale; each tensor has one element. If `found_inf` is not 0, `current_scale` is
+ *  multiplied by `scale_backoff_factor` and `growth_tracker` becomes 0. Otherwise `growth_tracker`
+ *  is incremented; at `growth_interval` the scale is multiplied by `scale_growth_factor`, unless
+ *  the product is infinite, and `growth_tracker` becomes 0.
  *  @param[inout] current_scale dtype float32
  *  @param[inout] growth_tracker dtype int32
  *  @param[in] found_inf dtype like current_scale */
@@ -1703,8 +1703,8 @@ DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t ctx,
 
 /* grid_sample: Images and volumes sampled at the positions of a grid. */
 
-/** Samples `input` [N, C, H, W], or [N, C, D, H, W] but for bicubic, at `grid` [N, h, w, 2]: x, y
- *  (and z) go from -1 to 1 between the borders, not the centres of corners; zeros outside.
+/** Samples `input` [N, C, H, W], or [N, C, D, H, W] except for bicubic, at `grid` [N, h, w, 2]: x,
+ *  y (and z) go from -1 to 1 between the borders, not the centres of corner cells; zeros outside.
  *  @param[out] out dtype like input; [N, C, h, w]
  *  @param[in] input dtype float
  *  @param[in] grid dtype like input
@@ -1750,8 +1750,8 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx,
                                               diopiConstTensorHandle_t mean,
                                               diopiConstTensorHandle_t rstd, int64_t num_groups);
 
-/** Normalizes `input` over the dimensions from `axis` on, 2 in DIOPI; those between it and the
- *  samples, dimension 0, are channels. Then multiplies by `scale` and adds `bias`, both [C].
+/** Normalizes `input` over the dimensions from `axis` on, 2 in DIOPI. Dimension 0 is the batch;
+ *  those between it and `axis` are channels. Then multiplies by `scale` and adds `bias`, both [C].
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] scale dtype like input; may be NULL
@@ -1860,7 +1860,7 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx,
 
 /** Layer normalization over the dimensions from `begin_norm_axis` to the last. As diopiLayerNorm
  *  otherwise; `running_mean` gets the means and `running_var` the reciprocal standard deviations.
- *  Both are written, not moved.
+ *  Both are overwritten, not updated as running statistics.
  *  @param[out] out dtype like input
  *  @param[out] running_mean any dtype of float
  *  @param[out] running_var dtype like running_mean
@@ -1902,9 +1902,9 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx,
 
 /** Factor L of each positive-definite matrix `mat` […, n, n] = L · Lᴴ, with a real positive
  *  diagonal, or its conjugate transpose with `upper`; the other triangle is 0. Only the triangle
- *  that `upper` names is read, and of its diagonal the real part. `info`, in the leading dimensions
- *  of `mat`, gets 0, or the order of the first leading minor that is not positive; such a matrix
- *  has no factor, and `out` is unspecified then.
+ *  that `upper` selects is read, and only the real part of its diagonal. `info`, in the leading
+ *  dimensions of `mat`, gets 0, or the order of the first leading minor that is not positive; such
+ *  a matrix has no factor, and its `out` is unspecified.
  *  @param[out] out dtype like mat
  *  @param[out] info dtype int32
  *  @param[in] mat dtype float32, float64, complex64, complex128
@@ -1913,10 +1913,10 @@ DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiTensorHandle_t info, diopiConstTensorHandle_t mat,
                                      bool upper, bool checkerror);
 
-/** Gradient of diopiCholesky, from its result `L`: L⁻ᴴ · X · L⁻¹, where X is Hermitian and half of
- *  Lᴴ · `grad_output` in its lower triangle, its diagonal real. With `upper`, L and `grad_output`
- *  stand for their conjugate transposes. Of both only the triangle that `upper` names is read.
- *  Every matrix of the result is Hermitian.
+/** Gradient of diopiCholesky, from its result `L`: L⁻ᴴ · X · L⁻¹, where X is Hermitian with a real
+ *  diagonal, and its lower triangle is half of that of Lᴴ · `grad_output`. With `upper`, L and
+ *  `grad_output` are the conjugate transposes. Only the triangle of both that `upper` selects is
+ *  read. Every matrix of the result is Hermitian.
  *  @param[out] grad_mat dtype like grad_output
  *  @param[in] grad_output dtype float32, float64, complex64, complex128
  *  @param[in] L dtype like grad_output */
@@ -1926,8 +1926,8 @@ DIOPI_API diopiError_t diopiCholeskyBackward(diopiContextHandle_t ctx, diopiTens
 
 /** `out` […, n, k] = the solution x of `mat` · x = `b`, with `mat` […, n, n] and `b` […, n, k]; or
  *  of `mat`ᵀ · x = `b` with `transpose`, not conjugated. Only the triangle of `mat` that `upper`
- *  names is used; `unitriangular` takes the diagonal as 1. `cloned_mat` […, n, n] gets a copy of
- *  all of `mat`. Leading dimensions broadcast, to those of `out` and `cloned_mat`.
+ *  selects is used; with `unitriangular` the diagonal counts as 1. `cloned_mat` […, n, n] gets a
+ *  copy of all of `mat`. Leading dimensions broadcast, to those of `out` and `cloned_mat`.
  *  @param[out] out dtype like b
  *  @param[out] cloned_mat dtype like b
  *  @param[in] b dtype float32, float64, complex64, complex128
@@ -1939,8 +1939,8 @@ DIOPI_API diopiError_t diopiTriangularSolve(diopiContextHandle_t ctx, diopiTenso
                                             bool transpose, bool unitriangular);
 
 /** Gradients of diopiTriangularSolve with result `x`, T being the triangle of `mat`. `grad_b` = T⁻ᴴ
- *  · `grad_x`; `grad_mat` = -`grad_b` · xᴴ + `grad_cloned_mat`, of whose first term only the
- *  triangle counts that is used: without its diagonal for `unitriangular`. With `transpose`,
+ *  · `grad_x`; `grad_mat` = -`grad_b` · xᴴ + `grad_cloned_mat`, where the first term is 0 outside
+ *  of the triangle that is used, and on the diagonal for `unitriangular`. With `transpose`,
  *  `grad_b` is the solution of conj(T) · `grad_b` = `grad_x`, and the product is transposed. Either
  *  incoming gradient may be NULL: it counts as 0. Both are summed over broadcast dimensions, in the
  *  shapes of their namesakes.
@@ -2110,8 +2110,8 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
  * gradient. A batch-less input is allowed everywhere. */
 
 /** Maximum of each window: `input` [N, C, L]. Size lists have one entry; an absent `stride` is the
- *  kernel size. Cells beyond the edge never win, NaN always does. `ceil_mode` rounds the output
- *  size up.
+ *  kernel size. Cells beyond the edge are never chosen, NaN always is. `ceil_mode` rounds the
+ *  output size up.
  *  @param[out] out dtype like input
  *  @param[in] input dtype real
  *  @param[in] stride may be absent */
@@ -2121,7 +2121,7 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
                                       bool ceil_mode);
 
 /** As diopiMaxPool1d, and `indices` (same shape as `out`) gets the position of each maximum within
- *  the flattened [L] plane; the first of equals wins.
+ *  the flattened [L] plane; the first of equal elements is chosen.
  *  @param[out] out dtype like input
  *  @param[out] indices dtype int64
  *  @param[in] input dtype real
@@ -2180,7 +2180,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx,
                                                       diopiConstTensorHandle_t indices);
 
 /** Maximum of each window: `input` [N, C, H, W]. Size lists have two entries, or one for both; an
- *  absent `stride` is the kernel size. Cells beyond the edge never win, NaN always does.
+ *  absent `stride` is the kernel size. Cells beyond the edge are never chosen, NaN always is.
  *  `ceil_mode` rounds the output size up.
  *  @param[out] out dtype like input
  *  @param[in] input dtype real
@@ -2191,7 +2191,7 @@ DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandl
                                       bool ceil_mode);
 
 /** As diopiMaxPool2d, and `indices` (same shape as `out`) gets the position of each maximum within
- *  the flattened [H, W] plane; the first of equals wins.
+ *  the flattened [H, W] plane; the first of equal elements is chosen.
  *  @param[out] out dtype like input
  *  @param[out] indices dtype int64
  *  @param[in] input dtype real
@@ -2250,7 +2250,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx,
                                                       diopiConstTensorHandle_t indices);
 
 /** Maximum of each window: `input` [N, C, D, H, W]. Size lists have three entries, or one for all;
- *  an absent `stride` is the kernel size. Cells beyond the edge never win, NaN always does.
+ *  an absent `stride` is the kernel size. Cells beyond the edge are never chosen, NaN always is.
  *  `ceil_mode` rounds the output size up.
  *  @param[out] out dtype like input
  *  @param[in] input dtype real
@@ -2261,7 +2261,7 @@ DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandl
                                       bool ceil_mode);
 
 /** As diopiMaxPool3d, and `indices` (same shape as `out`) gets the position of each maximum within
- *  the flattened [D, H, W] plane; the first of equals wins.
+ *  the flattened [D, H, W] plane; the first of equal elements is chosen.
  *  @param[out] out dtype like input
  *  @param[out] indices dtype int64
  *  @param[in] input dtype real
@@ -2319,10 +2319,10 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx,
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices);
 
-/* memory_format: Vendors' private memory formats, and what they keep for each tensor. Formats
- * have the numbers of `aclFormat`, as torch_npu.npu_format_cast takes them: 2 is ND, elements in
- * the order of the tensor's strides, which every device has. A device without private formats
- * knows no other. */
+/* memory_format: Vendors' private memory formats, and the state they keep for each tensor.
+ * Formats have the numbers of `aclFormat`, as torch_npu.npu_format_cast takes them: 2 is ND,
+ * elements in the order of the tensor's strides, which every device has. A device without
+ * private formats knows no other. */
 
 /** A copy of `in` in a memory format, stored in `*out`: a tensor of the same shape, dtype and
  *  elements. In the format 2 (ND) it is an ordinary contiguous tensor. A format that the device
@@ -2333,8 +2333,8 @@ DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx,
                                                    diopiTensorHandle_t* out, diopiTensorHandle_t in,
                                                    int64_t format);
 
-/** The number of the memory format that `input` is in, in host memory; 2 (ND) for matrices, vectors
- *  and single elements as the host made them, and for all tensors of a device without private
+/** The number of the memory format of `input`, in host memory; 2 (ND) for matrices, vectors and
+ *  single elements as the host created them, and for all tensors of a device without private
  *  formats.
  *  @param[in] input dtype all
  *  @param[out] format */
@@ -2342,13 +2342,13 @@ DIOPI_API diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx,
                                                   diopiConstTensorHandle_t input, int64_t* format);
 
 /** Called by the host with the data address of a tensor that is about to be freed, so that devices
- *  that keep state for tensors can forget it. Any address is allowed, NULL and unknown ones too;
- *  nothing is read or written there. A device without such state has nothing to do and succeeds. */
+ *  that keep state for tensors can drop it. Any address is allowed, including NULL and unknown
+ *  ones; nothing is read or written there. A device without such state simply succeeds. */
 DIOPI_API diopiError_t diopiTensorDestructionHook(diopiContextHandle_t ctx, void* ptr);
 
 /* multinomial: Random categories by their weights. Draws from Philox with the seed and offset of
- * the generator, and advances the offset. docs/random.md says which element takes which part of
- * the stream, and what becomes of it. */
+ * the generator, and advances the offset. docs/random.md defines which part of the stream each
+ * element uses, and how. */
 
 /** `num_samples` positions per row of `input` [N, C] or [C], drawn with probability proportional to
  *  the elements, which must not be negative.
@@ -2363,10 +2363,10 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * ReductionNone `out` has the shape of the losses, otherwise it has one element. */
 
 /** Cross entropy between logits and targets: log-softmax over the classes, then the negative log
- *  likelihood. `target` holds class numbers as int64, [N, …], or class probabilities in the dtype
- *  and shape of `input`; `input` is [N, C, …] or [C]. `label_smoothing` mixes the target with the
- *  uniform distribution. ReductionMean divides by the summed weights of the targets. Class numbers
- *  equal to `ignore_index` count nothing.
+ *  likelihood. `target` contains class indices as int64, [N, …], or class probabilities in the
+ *  dtype and shape of `input`; `input` is [N, C, …] or [C]. `label_smoothing` mixes the target with
+ *  the uniform distribution. ReductionMean divides by the summed weights of the targets. Class
+ *  indices equal to `ignore_index` are ignored.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] target any dtype of float, or int64
@@ -2394,8 +2394,8 @@ DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx,
                                                      int64_t ignore_index, double label_smoothing);
 
 /** -`weight`[t] · `input`[t] for each target t, combined by `reduction`; ReductionMean divides by
- *  the summed weights. `input` is [N, C, …] or [C], `target` the class numbers, [N, …] or without
- *  dimensions. Targets equal to `ignore_index` count nothing.
+ *  the summed weights. `input` is [N, C, …] or [C], `target` the class indices, [N, …] or without
+ *  dimensions. Targets equal to `ignore_index` are ignored.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] target dtype int64
@@ -2450,10 +2450,10 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx,
 
 /* nms: Non-maximum suppression. */
 
-/** Non-maximum suppression: of `boxes` [N, 4] as x1, y1, x2, y2, in falling order of `confidence`
- *  [N], keeps each that overlaps none kept before by more than `iou_threshold`. `*out` gets the
- *  positions kept, in that order; of equal confidences the first comes first. The overlap is the
- *  shared area over that of both together, 0 where that is 0.
+/** Non-maximum suppression: goes through `boxes` [N, 4] as x1, y1, x2, y2 in descending order of
+ *  `confidence` [N], and keeps each box whose overlap with every box kept before is at most
+ *  `iou_threshold`. `*out` gets the positions that are kept, in that order; equal confidences keep
+ *  their order. The overlap is intersection over union, 0 where the union is 0.
  *  @param[out] out dtype int64; handle stored by the operator, owned by the context
  *  @param[in] boxes dtype float32, float64
  *  @param[in] confidence dtype like boxes */
@@ -2461,8 +2461,8 @@ DIOPI_API diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* o
                                 diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t confidence,
                                 double iou_threshold);
 
-/* nonzero: Positions that are not zero, and the elements that a mask takes out or puts in:
- * nonzero, masked_select, masked_scatter. */
+/* nonzero: Positions of nonzero elements, and elements selected or written by a mask: nonzero,
+ * masked_select, masked_scatter. */
 
 /** `out` = `input` with the elements where `mask` is true replaced by the next elements of
  *  `source`, in order. `mask` broadcasts.
@@ -2529,7 +2529,7 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t norm, diopiSize_t dim,
                                          const diopiScalar_t* p);
 
-/** As diopiNorm with the order `ord`; `keepdim` says whether reduced dimensions stay as 1.
+/** As diopiNorm with the order `ord`; with `keepdim`, reduced dimensions have size 1.
  *  @param[out] out dtype real of input
  *  @param[in] input dtype float, complex
  *  @param[in] ord read only, although not const
@@ -2555,7 +2555,7 @@ DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx,
                                               diopiConstTensorHandle_t input, const float p,
                                               const int64_t axis, const double eps);
 
-/* optimizer: Steps of optimisers. */
+/* optimizer: Steps of optimizers. */
 
 /** One step of stochastic gradient descent: g = `grad` + `weight_decay` · `param`; with `momentum`,
  *  `buf` = `momentum` · `buf` + (1 - `dampening`) · g and g = `buf`, or g + `momentum` · `buf` with
@@ -2570,9 +2570,9 @@ DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t pa
                                 bool nesterov);
 
 /** One step of Adam. `weight_decay` · `param` is added to the gradient. `exp_avg` and `exp_avg_sq`
- *  become the running means of gradient and squared gradient; the step is -`lr` · m / (√v + `eps`)
- *  with both corrected for their start, by `step`, counted from 1. With `amsgrad`, v is the largest
- *  so far, kept in `max_exp_avg_sq`.
+ *  become the running means of gradient and squared gradient; the step is -`lr` · m / (√v + `eps`),
+ *  where m and v are these means with bias correction by `step`, counted from 1. With `amsgrad`, v
+ *  is the largest so far, stored in `max_exp_avg_sq`.
  *  @param[inout] param dtype float
  *  @param[in] grad dtype like param
  *  @param[inout] exp_avg dtype like param
@@ -2586,8 +2586,8 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
 
 /** One step of Adam with decoupled decay: `param` is first multiplied by 1 - `lr` · `weight_decay`.
  *  `exp_avg` and `exp_avg_sq` become the running means of gradient and squared gradient; the step
- *  is -`lr` · m / (√v + `eps`) with both corrected for their start, by `step`, counted from 1. With
- *  `amsgrad`, v is the largest so far, kept in `max_exp_avg_sq`.
+ *  is -`lr` · m / (√v + `eps`), where m and v are these means with bias correction by `step`,
+ *  counted from 1. With `amsgrad`, v is the largest so far, stored in `max_exp_avg_sq`.
  *  @param[inout] param dtype float
  *  @param[in] grad dtype like param
  *  @param[inout] exp_avg dtype like param
@@ -2632,8 +2632,8 @@ DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle
                                      float weight_decay);
 
 /** One step of RMSprop: `square_avg` = `alpha` · `square_avg` + (1 - `alpha`) · g², minus the
- *  square of `grad_avg`, kept likewise, if `centered`; `param` -= `lr` · g / (√ + `eps`), through
- *  `momentum_buf` with `momentum`. g = `grad` + `weight_decay` · `param`.
+ *  square of `grad_avg`, the running mean of g, if `centered`; `param` -= `lr` · g / (√ + `eps`),
+ *  through `momentum_buf` with `momentum`. g = `grad` + `weight_decay` · `param`.
  *  @param[inout] param dtype float
  *  @param[in] grad dtype like param
  *  @param[inout] square_avg dtype like param
@@ -2662,10 +2662,10 @@ DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * one for all. */
 
 /** Max or average pooling in one operator: `input` [N, C, L]. "max" is diopiMaxPool1d, "avg" is
- *  diopiAvgPool1d, which counts the padding unless `exclusive`; an average too takes cells
- *  `dilation` apart, as in ONNX's AveragePool; 0 counts as 1. With `adaptive`, windows are those of
- *  diopiAdaptiveMaxPool1d that give `output_size`, or the size of `out` where it is absent, and the
- *  window lists are ignored; otherwise `output_size` is.
+ *  diopiAvgPool1d, which counts the padding unless `exclusive`; `dilation` applies to averages too,
+ *  as in ONNX's AveragePool, and 0 means 1. With `adaptive`, windows are those of
+ *  diopiAdaptiveMaxPool1d that give `output_size`, or the size of `out` if that is absent, and the
+ *  window lists are ignored; otherwise `output_size` is ignored.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] mode one of "max", "avg"
@@ -2694,10 +2694,10 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
                                            const bool adaptive, diopiConstTensorHandle_t indices);
 
 /** Max or average pooling in one operator: `input` [N, C, H, W]. "max" is diopiMaxPool2d, "avg" is
- *  diopiAvgPool2d, which counts the padding unless `exclusive`; an average too takes cells
- *  `dilation` apart, as in ONNX's AveragePool; 0 counts as 1. With `adaptive`, windows are those of
- *  diopiAdaptiveMaxPool2d that give `output_size`, or the size of `out` where it is absent, and the
- *  window lists are ignored; otherwise `output_size` is.
+ *  diopiAvgPool2d, which counts the padding unless `exclusive`; `dilation` applies to averages too,
+ *  as in ONNX's AveragePool, and 0 means 1. With `adaptive`, windows are those of
+ *  diopiAdaptiveMaxPool2d that give `output_size`, or the size of `out` if that is absent, and the
+ *  window lists are ignored; otherwise `output_size` is ignored.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] mode one of "max", "avg"
@@ -2726,10 +2726,10 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
                                            const bool adaptive, diopiConstTensorHandle_t indices);
 
 /** Max or average pooling in one operator: `input` [N, C, D, H, W]. "max" is diopiMaxPool3d, "avg"
- *  is diopiAvgPool3d, which counts the padding unless `exclusive`; an average too takes cells
- *  `dilation` apart, as in ONNX's AveragePool; 0 counts as 1. With `adaptive`, windows are those of
- *  diopiAdaptiveMaxPool3d that give `output_size`, or the size of `out` where it is absent, and the
- *  window lists are ignored; otherwise `output_size` is.
+ *  is diopiAvgPool3d, which counts the padding unless `exclusive`; `dilation` applies to averages
+ *  too, as in ONNX's AveragePool, and 0 means 1. With `adaptive`, windows are those of
+ *  diopiAdaptiveMaxPool3d that give `output_size`, or the size of `out` if that is absent, and the
+ *  window lists are ignored; otherwise `output_size` is ignored.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] mode one of "max", "avg"
@@ -2781,10 +2781,10 @@ DIOPI_API diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t exponent);
 
 /** `out` = `input` to the power of `exponent`. Integer bases take non-negative integer exponents
- *  only and wrap. Complex powers are exp(`exponent` · log(`input`)) by C's Annex G, whose product
- *  of an infinite number with one that is not 0 is infinite; exponents of 0.5, -0.5, 0 and the
- *  whole ones from -2 to 3 give what roots and products of `input` give, also where it is not
- *  finite.
+ *  only and wrap. Complex powers are exp(`exponent` · log(`input`)) by C's Annex G, in which the
+ *  product of an infinite and a nonzero number is infinite. For the exponents 0.5, -0.5, 0 and the
+ *  integers from -2 to 3, the result is that of roots and products of `input`, even where `input`
+ *  is not finite.
  *  @param[out] out dtype promote input exponent; may share memory with input, exponent
  *  @param[in] input any dtype of number
  *  @param[in] exponent any dtype of number */
@@ -2832,11 +2832,11 @@ DIOPI_API diopiError_t diopiReciprocal(diopiContextHandle_t ctx, diopiTensorHand
 DIOPI_API diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
 
 /* random: Uniform, normal and integer random numbers. Draws from Philox with the seed and offset
- * of the generator, and advances the offset. docs/random.md says which element takes which part
- * of the stream, and what becomes of it. */
+ * of the generator, and advances the offset. docs/random.md defines which part of the stream
+ * each element uses, and how. */
 
-/** Fills `inout` with uniform numbers in [`from`, `to`), also after they are rounded to the dtype.
- *  The old contents are not read. Where `from` = `to`, all are `from`.
+/** Fills `inout` with uniform numbers in [`from`, `to`); rounding to the dtype does not leave the
+ *  range. The old contents are not read. Where `from` = `to`, all are `from`.
  *  @param[out] inout dtype float
  *  @param[inout] generator */
 DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
@@ -2891,8 +2891,8 @@ DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiGeneratorHandle_t generator);
 
 /* randperm: Random permutations. Draws from Philox with the seed and offset of the generator,
- * and advances the offset. docs/random.md says which element takes which part of the stream, and
- * what becomes of it. */
+ * and advances the offset. docs/random.md defines which part of the stream each element uses,
+ * and how. */
 
 /** `out` = a random permutation of 0 … `n` - 1.
  *  @param[out] out dtype real
@@ -2900,11 +2900,11 @@ DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHa
 DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t n,
                                      diopiGeneratorHandle_t generator);
 
-/* rearrange: Dimensions and elements in another order: permute, transpose, repeat, flip, roll.
+/* rearrange: Permutations of dimensions and elements: permute, transpose, repeat, flip, roll.
  * `out` is a separate tensor, never a view. */
 
-/** `out` = `input` repeated `repeats_size` times along each dimension; further leading entries of
- *  it add dimensions.
+/** `out` = `input` repeated `repeats_size` times along each dimension; additional leading entries
+ *  of `repeats_size` add dimensions.
  *  @param[out] out dtype like input
  *  @param[in] input dtype all */
 DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -3031,11 +3031,11 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx,
  * and their gradients. */
 
 /** Average of bilinear samples in each of `pooled_height` × `pooled_width` bins of each region of
- *  `input` [N, C, H, W]; `out` is [K, C, `pooled_height`, `pooled_width`]. `rois` [K, 5] holds the
- *  batch number and x1, y1, x2, y2, multiplied by `spatial_scale`; `aligned` shifts them by half a
- *  pixel; without it regions are at least one pixel wide and high. `sampling_ratio` points are
- *  sampled per side of a bin, or ⌈bin size⌉ if not positive, at most 4096. Beyond its border a map
- *  goes on for one pixel, and is 0 from there.
+ *  `input` [N, C, H, W]; `out` is [K, C, `pooled_height`, `pooled_width`]. `rois` [K, 5] contains
+ *  the batch index and x1, y1, x2, y2, multiplied by `spatial_scale`; `aligned` shifts them by half
+ *  a pixel; without it regions are at least one pixel wide and high. `sampling_ratio` points are
+ *  sampled per side of a bin, or ⌈bin size⌉ if not positive, at most 4096. A map is continued by
+ *  one pixel beyond its border, and is 0 further outside.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] rois dtype like input */
@@ -3082,8 +3082,8 @@ DIOPI_API diopiError_t diopiCeilInp(diopiContextHandle_t ctx, diopiTensorHandle_
 /* scatter: Writing and accumulating at the positions that a tensor of indices gives along one
  * dimension. */
 
-/** `out` = `input` with a last dimension of `num_classes` appended: 1 at the value, 0 elsewhere. -1
- *  stands for one more than the largest value.
+/** `out` = `input` with a last dimension of `num_classes` appended: 1 at the value, 0 elsewhere.
+ *  -1: one more than the largest value.
  *  @param[out] out dtype int64
  *  @param[in] input dtype int64 */
 DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -3095,8 +3095,8 @@ DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t ctx, diopiTensorHandle_t
  *  @param[in] input dtype all
  *  @param[in] src dtype like input
  *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      element wins is undefined */
+ *  @param[in] reduce one of "", "add", "multiply"; "" replaces; the order of several writes to one
+ *      element is undefined */
 DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                     diopiConstTensorHandle_t input, int64_t dim,
                                     diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
@@ -3106,8 +3106,8 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
  *  @param[inout] input dtype all
  *  @param[in] src dtype like input
  *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply", "amax", "amin"; "" replaces; which of several
- *      writes to one element wins is undefined. "amax" and "amin" are not in DIOPI: a vendor
+ *  @param[in] reduce one of "", "add", "multiply", "amax", "amin"; "" replaces; the order of
+ *      several writes to one element is undefined. "amax" and "amin" are not in DIOPI: a vendor
  *      without them returns diopiNoImplement */
 DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                        int64_t dim, diopiConstTensorHandle_t src,
@@ -3117,8 +3117,8 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHand
  *  @param[out] out dtype like input
  *  @param[in] input dtype all
  *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      element wins is undefined */
+ *  @param[in] reduce one of "", "add", "multiply"; "" replaces; the order of several writes to one
+ *      element is undefined */
 DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input, int64_t dim,
                                           const diopiScalar_t* value,
@@ -3127,15 +3127,15 @@ DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorH
 /** As diopiScatterScalar, in place: the result overwrites `input`.
  *  @param[inout] input dtype all
  *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      element wins is undefined */
+ *  @param[in] reduce one of "", "add", "multiply"; "" replaces; the order of several writes to one
+ *      element is undefined */
 DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                              int64_t dim, const diopiScalar_t* value,
                                              diopiConstTensorHandle_t index, const char* reduce);
 
 /* sign: Sign, absolute value and negation, element by element. `out` has the shape of `input`. */
 
-/** `out` = -1, 0 or 1 by the sign of `input`; NaN gives 0. A bool is returned as it is.
+/** `out` = -1, 0 or 1 by the sign of `input`; NaN gives 0. A bool is returned unchanged.
  *  @param[out] out dtype like input; may share memory with input
  *  @param[in] input dtype real, bool */
 DIOPI_API diopiError_t diopiSign(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -3152,7 +3152,7 @@ DIOPI_API diopiError_t diopiSgn(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 DIOPI_API diopiError_t diopiSgnInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
 
 /** `out` = |`input`|. For a complex `input` the modulus, in the corresponding real dtype (class
- *  elementary). The smallest integer stays as it is.
+ *  elementary). The smallest integer is unchanged.
  *  @param[out] out dtype real of input; may share memory with input
  *  @param[in] input dtype number */
 DIOPI_API diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -3349,8 +3349,8 @@ DIOPI_API diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t input, double eps);
 
 /** Combines the statistics of several processes: `mean_all` and `invstd_all` [P, C] with `counts`
- *  [P] elements each give `mean` and `invstd` [C], and the running statistics move by `momentum`.
- *  `input` gives the dtype only.
+ *  [P] elements each give `mean` and `invstd` [C], and the running statistics are updated by
+ *  `momentum`. `input` gives the dtype only.
  *  @param[out] mean dtype accumulate input
  *  @param[out] invstd dtype accumulate input
  *  @param[in] input dtype float
@@ -3371,8 +3371,8 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(diopiContextHandle_t 
                                                            diopiConstTensorHandle_t counts);
 
 /** Per-channel sums [C] that the gradient needs: `sum_dy` = Σ `grad_out`, `sum_dy_xmu` = Σ
- *  `grad_out` · (`input` - `mean`), and from them the gradients of weight and bias. The flags say
- *  which results are wanted: `input_g` both sums.
+ *  `grad_out` · (`input` - `mean`), and from them the gradients of weight and bias. The flags
+ *  select the results: `input_g` selects both sums.
  *  @param[out] sum_dy dtype accumulate input; may be NULL
  *  @param[out] sum_dy_xmu dtype accumulate input; may be NULL
  *  @param[out] grad_weight dtype like weight; may be NULL
@@ -3472,8 +3472,8 @@ DIOPI_API diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t tensor2,
                                        const diopiScalar_t* value);
 
-/** `out` = `input` + `weight` · (`end` - `input`), from the nearer end, so that a weight of 1 gives
- *  `end` exactly.
+/** `out` = `input` + `weight` · (`end` - `input`), computed from the nearer end, so that a weight
+ *  of 1 gives `end` exactly.
  *  @param[out] out dtype like input; may share memory with input, end, weight
  *  @param[in] input dtype float, complex
  *  @param[in] end dtype like input
@@ -3667,8 +3667,8 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t
 /* unique: Distinct values. */
 
 /** The distinct values of `input`, or its distinct slices along `*dim`. `indices` gets, for each
- *  element (or slice) of `input`, the position of its value in `*out`; `*counts` how often each
- *  occurs.
+ *  element (or slice) of `input`, the position of its value in `*out`; `*counts` gets the number of
+ *  times that each value occurs.
  *  @param[out] out dtype like input; handle stored by the operator, owned by the context
  *  @param[in] input dtype real, bool
  *  @param[in] dim may be NULL; NULL: distinct elements of the flattened tensor
@@ -3706,8 +3706,8 @@ DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx,
 
 /* upsample_nearest: Images resized by taking the nearest element, and the gradient. */
 
-/** Resizes `input` [N, C, …] to the spatial `size` by the cell at floor(i · n / m), n the input and
- *  m the output size.
+/** Resizes `input` [N, C, …] to the spatial `size`: output cell i is input cell floor(i · n / m),
+ *  where n is the input and m the output size.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float, uint8 */
 DIOPI_API diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx, diopiTensorHandle_t out,

@@ -21,9 +21,9 @@
 
 #include "diopi/types.gen.h"
 
-/* activation_piecewise: Activation functions that are polynomials piece by piece - relu,
- * leaky_relu, hardtanh, hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their
- * gradients; leaky_relu fused with a bias. */
+/* activation_piecewise: Piecewise polynomial activation functions - relu, leaky_relu, hardtanh,
+ * hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their gradients; leaky_relu
+ * fused with a bias. */
 
 /** `out` = min(max(`input` + 3, 0), 6) / 6, element by element. NaN stays NaN. `out` has the shape
  *  of `input`.
@@ -142,8 +142,8 @@ DIOPI_API diopiError_t dlopLogSigmoidBackward(diopiContextHandle_t ctx,
 /* attention: Scaled dot-product attention of batches of equal length, and its gradient. */
 
 /** `out` [N, H, S, Dᵥ] = softmax(`q` · `k`ᵀ · `scale` + `mask`) · `v` with `q` [N, H, S, D], `k`
- *  [N, Hₖ, T, D] and `v` [N, Hₖ, T, Dᵥ], H a multiple of Hₖ. With `is_causal`, query i sees keys up
- *  to i. A query that sees no key gets zeros.
+ *  [N, Hₖ, T, D] and `v` [N, Hₖ, T, Dᵥ], H a multiple of Hₖ. With `is_causal`, query i attends to
+ *  keys up to i. A query without keys gets zeros.
  *  @param[out] out dtype like q
  *  @param[out] lse dtype accumulate q; may be NULL; [N, H, S], log-sum-exp of the scores
  *  @param[in] q dtype float
@@ -340,14 +340,14 @@ DIOPI_API diopiError_t dlopIgamma(diopiContextHandle_t ctx, diopiTensorHandle_t 
 DIOPI_API diopiError_t dlopIgammac(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
 
-/* linalg_lu: LU factors, and the order of rows that their pivots make. */
+/* linalg_lu: LU factors, and the row permutation that their pivots define. */
 
 /** LU factors of each matrix `mat` […, m, n] with partial pivoting, as LAPACK's getrf gives them: P
  *  · `mat` = L · U. `lu`, of its shape, gets U on and above the diagonal, and below it L, whose
  *  diagonal is 1. Row i was exchanged with row `pivots`[…, i] - 1, in order of i < min(m, n): the
- *  first of those from i on whose element in column i is largest, |re| + |im| being the size of a
- *  complex number. `info`, in the leading dimensions of `mat`, gets 0, or the number, from 1 on, of
- *  the first pivot that is 0; L has zeros below such a one.
+ *  first of the rows from i on whose element in column i is largest, where the size of a complex
+ *  number is |re| + |im|. `info`, in the leading dimensions of `mat`, gets 0, or the number,
+ *  counted from 1, of the first pivot that is 0; L has zeros below such a pivot.
  *  @param[out] lu dtype like mat
  *  @param[out] pivots dtype int32
  *  @param[out] info dtype int32
@@ -357,9 +357,9 @@ DIOPI_API diopiError_t dlopLinalgLu(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiTensorHandle_t pivots, diopiTensorHandle_t info,
                                     diopiConstTensorHandle_t mat, bool checkerror);
 
-/** The order of rows that exchanges make: `out` […, m] starts as 0, 1, …, m - 1; then, for each i <
- *  k, its elements i and `pivots`[…, i] - 1 are exchanged. Of dlopLinalgLu's `pivots` […, k], row i
- *  of L · U is row `out`[…, i] of the matrix. A pivot below 1 or above m is an error.
+/** The row permutation that exchanges define: `out` […, m] starts as 0, 1, …, m - 1; then, for each
+ *  i < k, its elements i and `pivots`[…, i] - 1 are exchanged. For dlopLinalgLu, row i of L · U is
+ *  row `out`[…, i] of the matrix. A pivot below 1 or above m is an error.
  *  @param[out] out dtype int64
  *  @param[in] pivots dtype int32 */
 DIOPI_API diopiError_t dlopPivotsToPermutation(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -369,8 +369,8 @@ DIOPI_API diopiError_t dlopPivotsToPermutation(diopiContextHandle_t ctx, diopiTe
  * element. Tensors broadcast to the shape of `out`. Definitions: NIST Digital Library of
  * Mathematical Functions, chapter 18. */
 
-/** `out` = Tₙ(`input`), the Chebyshev polynomial of the first kind. Degrees `n` lose their
- *  fraction; of negative ones `out` is 0.
+/** `out` = Tₙ(`input`), the Chebyshev polynomial of the first kind. Degrees `n` are truncated to
+ *  integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -378,8 +378,8 @@ DIOPI_API diopiError_t dlopChebyshevPolynomialT(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t input,
                                                 diopiConstTensorHandle_t n);
 
-/** `out` = Uₙ(`input`), the Chebyshev polynomial of the second kind. Degrees `n` lose their
- *  fraction; of negative ones `out` is 0.
+/** `out` = Uₙ(`input`), the Chebyshev polynomial of the second kind. Degrees `n` are truncated to
+ *  integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -387,8 +387,8 @@ DIOPI_API diopiError_t dlopChebyshevPolynomialU(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t input,
                                                 diopiConstTensorHandle_t n);
 
-/** `out` = Vₙ(`input`), the Chebyshev polynomial of the third kind. Degrees `n` lose their
- *  fraction; of negative ones `out` is 0.
+/** `out` = Vₙ(`input`), the Chebyshev polynomial of the third kind. Degrees `n` are truncated to
+ *  integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -396,8 +396,8 @@ DIOPI_API diopiError_t dlopChebyshevPolynomialV(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t input,
                                                 diopiConstTensorHandle_t n);
 
-/** `out` = Wₙ(`input`), the Chebyshev polynomial of the fourth kind. Degrees `n` lose their
- *  fraction; of negative ones `out` is 0.
+/** `out` = Wₙ(`input`), the Chebyshev polynomial of the fourth kind. Degrees `n` are truncated to
+ *  integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -405,8 +405,8 @@ DIOPI_API diopiError_t dlopChebyshevPolynomialW(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t input,
                                                 diopiConstTensorHandle_t n);
 
-/** `out` = Tₙ(2 `input` - 1), the Chebyshev polynomial of the first kind on [0, 1]. Degrees `n`
- *  lose their fraction; of negative ones `out` is 0.
+/** `out` = Tₙ(2 `input` - 1), the Chebyshev polynomial of the first kind on [0, 1]. Degrees `n` are
+ *  truncated to integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -416,7 +416,7 @@ DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialT(diopiContextHandle_t ctx,
                                                        diopiConstTensorHandle_t n);
 
 /** `out` = Uₙ(2 `input` - 1), the Chebyshev polynomial of the second kind on [0, 1]. Degrees `n`
- *  lose their fraction; of negative ones `out` is 0.
+ *  are truncated to integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -425,8 +425,8 @@ DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialU(diopiContextHandle_t ctx,
                                                        diopiConstTensorHandle_t input,
                                                        diopiConstTensorHandle_t n);
 
-/** `out` = Vₙ(2 `input` - 1), the Chebyshev polynomial of the third kind on [0, 1]. Degrees `n`
- *  lose their fraction; of negative ones `out` is 0.
+/** `out` = Vₙ(2 `input` - 1), the Chebyshev polynomial of the third kind on [0, 1]. Degrees `n` are
+ *  truncated to integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -436,7 +436,7 @@ DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialV(diopiContextHandle_t ctx,
                                                        diopiConstTensorHandle_t n);
 
 /** `out` = Wₙ(2 `input` - 1), the Chebyshev polynomial of the fourth kind on [0, 1]. Degrees `n`
- *  lose their fraction; of negative ones `out` is 0.
+ *  are truncated to integers; `out` is 0 for negative degrees.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -446,7 +446,7 @@ DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialW(diopiContextHandle_t ctx,
                                                        diopiConstTensorHandle_t n);
 
 /** `out` = Hₙ(`input`), the Hermite polynomial of physicists, whose weight is exp(-x²). Degrees `n`
- *  lose their fraction; of negative ones `out` is 0. Degrees from 1,048,576 on give NaN.
+ *  are truncated to integers; `out` is 0 for negative degrees. Degrees from 1,048,576 on give NaN.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -455,8 +455,8 @@ DIOPI_API diopiError_t dlopHermitePolynomialH(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t n);
 
 /** `out` = Heₙ(`input`), the Hermite polynomial of probabilists, whose weight is exp(-x²/2).
- *  Degrees `n` lose their fraction; of negative ones `out` is 0. Degrees from 1,048,576 on give
- *  NaN.
+ *  Degrees `n` are truncated to integers; `out` is 0 for negative degrees. Degrees from 1,048,576
+ *  on give NaN.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -464,8 +464,8 @@ DIOPI_API diopiError_t dlopHermitePolynomialHe(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t input,
                                                diopiConstTensorHandle_t n);
 
-/** `out` = Lₙ(`input`), the Laguerre polynomial. Degrees `n` lose their fraction; of negative ones
- *  `out` is 0. Degrees from 1,048,576 on give NaN.
+/** `out` = Lₙ(`input`), the Laguerre polynomial. Degrees `n` are truncated to integers; `out` is 0
+ *  for negative degrees. Degrees from 1,048,576 on give NaN.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -473,8 +473,8 @@ DIOPI_API diopiError_t dlopLaguerrePolynomialL(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t input,
                                                diopiConstTensorHandle_t n);
 
-/** `out` = Pₙ(`input`), the Legendre polynomial. Degrees `n` lose their fraction; of negative ones
- *  `out` is 0. Degrees from 1,048,576 on give NaN.
+/** `out` = Pₙ(`input`), the Legendre polynomial. Degrees `n` are truncated to integers; `out` is 0
+ *  for negative degrees. Degrees from 1,048,576 on give NaN.
  *  @param[out] out dtype like input; may share memory with input, n
  *  @param[in] input dtype float
  *  @param[in] n dtype like input */
@@ -485,8 +485,8 @@ DIOPI_API diopiError_t dlopLegendrePolynomialP(diopiContextHandle_t ctx, diopiTe
 /* rounding: Floor, ceiling and the nearest integer, element by element. `out` has the shape of
  * `input`. */
 
-/** `out` = the integer nearest to `input`, the even one where two are; it has the sign of `input`
- *  where it is 0. Integer dtypes are copied.
+/** `out` = the integer nearest to `input`, ties to even; a 0 has the sign of `input`. Integer
+ *  dtypes are copied.
  *  @param[out] out dtype like input; may share memory with input
  *  @param[in] input dtype real */
 DIOPI_API diopiError_t dlopRound(diopiContextHandle_t ctx, diopiTensorHandle_t out,

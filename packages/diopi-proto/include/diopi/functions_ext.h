@@ -25,7 +25,7 @@
 
 /** Attention of `q` [N, S, H, D] with `k`, `v` [N, T, Hₖ, D], H a multiple of Hₖ; `out` has the
  *  shape of `q`. Weights are softmax(`q` · `k`ᵀ · `scale`), masked above the diagonal with
- *  `is_causal`, and dropped, as in diopiFlashAttention, which supersedes this.
+ *  `is_causal`, and dropped out, as in diopiFlashAttention, which supersedes this operator.
  *  @param[in] q dtype float; read only, although its handle is not const
  *  @param[in] k dtype like q; read only, although its handle is not const
  *  @param[in] v dtype like q; read only, although its handle is not const
@@ -43,8 +43,8 @@ DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTe
                                                diopiGeneratorHandle_t gen,
                                                diopiTensorHandle_t debug_attn_mask);
 
-/** Gradients of diopiMultiHeadAttention; the outputs come last. `gen` must hold the seed and offset
- *  that the forward pass found, and is advanced as there.
+/** Gradients of diopiMultiHeadAttention; the outputs come last. `gen` must have the seed and offset
+ *  that it had before the forward pass, and is advanced in the same way.
  *  @param[in] grad_out dtype float
  *  @param[in] q dtype like grad_out
  *  @param[in] k dtype like grad_out
@@ -70,20 +70,20 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
 
 /** Attention of `q` [N, S, H, D] with `k`, `v` [N, T, Hₖ, D], H a multiple of Hₖ; `attention_out`
  *  has the shape of `q`. Weights are softmax(`q` · `k`ᵀ · scale - slope · distance), masked above
- *  the diagonal with `is_causal`; then each is dropped with the probability `p_dropout`, by the
- *  draws of docs/random.md, and what is kept is divided by 1 - `p_dropout`. Query i sees keys j
- *  with i + c - `window_size_left` ≤ j ≤ i + c + `window_size_right`, -1 meaning no limit, j ≤ i +
- *  c with `is_causal`, and its distance of a key is |i + c - j|. Here c = max(T - S, 0): queries
- *  are counted from the end when there are more keys. A query that sees no key gets zeros, and -inf
- *  as its log-sum-exp.
+ *  the diagonal with `is_causal`; then each weight is dropped with the probability `p_dropout`, by
+ *  the draws of docs/random.md, and the weights that are kept are divided by 1 - `p_dropout`. Query
+ *  i attends to keys j with i + c - `window_size_left` ≤ j ≤ i + c + `window_size_right`, -1
+ *  meaning no limit, j ≤ i + c with `is_causal`, and its distance to a key is |i + c - j|. Here c =
+ *  max(T - S, 0): queries are counted from the end if there are more keys. A query without keys
+ *  gets zeros, and -inf as its log-sum-exp.
  *  @param[out] attention_out dtype like q
  *  @param[out] softmax_lse dtype float32; [N, H, S], log-sum-exp of the scores
  *  @param[inout] gen may be NULL; NULL without dropout
  *  @param[in] q dtype float
  *  @param[in] k dtype like q
  *  @param[in] v dtype like q
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance */
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance */
 DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx,
                                            diopiTensorHandle_t attention_out,
                                            diopiTensorHandle_t softmax_lse,
@@ -93,8 +93,8 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx,
                                            float softmax_scale, bool is_causal,
                                            int32_t window_size_left, int32_t window_size_right);
 
-/** Gradients of diopiFlashAttention. `gen` must hold the seed and offset that the forward pass
- *  found, and is advanced as there.
+/** Gradients of diopiFlashAttention. `gen` must have the seed and offset that it had before the
+ *  forward pass, and is advanced in the same way.
  *  @param[out] grad_q dtype like grad_output
  *  @param[out] grad_k dtype like grad_output
  *  @param[out] grad_v dtype like grad_output
@@ -103,8 +103,8 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx,
  *  @param[in] q dtype like grad_output
  *  @param[in] k dtype like grad_output
  *  @param[in] v dtype like grad_output
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance
  *  @param[in] attention_out dtype like grad_output
  *  @param[in] softmax_lse dtype float32 */
 DIOPI_API diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx,
@@ -123,11 +123,11 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx,
                                                    bool is_causal, int32_t window_size_left,
                                                    int32_t window_size_right);
 
-/** As diopiFlashAttention with a mask of the caller's, tensors in `input_layout`, and intermediate
- *  results that the vendor allocates for its own gradient in a format of its own: shapes and
- *  contents of `dropout_mask`, `softmax_max`, `softmax_sum` and `softmax_out` are defined by the
- *  vendor. `head_num`, the heads of `q`, is needed where the layout has no heads dimension; rows of
- *  `k` and `v` have as many heads as their length tells then.
+/** As diopiFlashAttention with a mask from the caller, tensors in `input_layout`, and intermediate
+ *  results that the vendor allocates in its own format for its own gradient: shapes and contents of
+ *  `dropout_mask`, `softmax_max`, `softmax_sum` and `softmax_out` are defined by the vendor.
+ *  `head_num`, the number of heads of `q`, is needed if the layout has no heads dimension; the
+ *  lengths of the rows of `k` and `v` then give their numbers of heads.
  *  @param[out] attention_out dtype like q
  *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context;
  *      entries may be NULL; NULL is stored without dropout
@@ -138,9 +138,9 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx,
  *  @param[in] q dtype float
  *  @param[in] k dtype like q
  *  @param[in] v dtype like q
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, S, T]; true hides
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, S, T]; true masks
  *      a key
  *  @param[in] input_layout one of "BSND", "BNSD", "BSH", "SBH"; B batch, S sequence, N heads, D
  *      head size, H = N · D */
@@ -161,7 +161,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx,
                                                      int32_t window_size_right, int32_t head_num,
                                                      const char* input_layout);
 
-/** Gradients of diopiCustomizedFlashAttention, from what it stored.
+/** Gradients of diopiCustomizedFlashAttention, from the results that it stored.
  *  @param[out] grad_q dtype like grad_output
  *  @param[out] grad_k dtype like grad_output
  *  @param[out] grad_v dtype like grad_output
@@ -169,10 +169,10 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx,
  *  @param[in] q dtype like grad_output
  *  @param[in] k dtype like grad_output
  *  @param[in] v dtype like grad_output
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance
  *  @param[in] attention_out dtype like grad_output
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, S, T]; true hides
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, S, T]; true masks
  *      a key
  *  @param[in] dropout_mask dtype uint8; may be NULL; NULL without dropout
  *  @param[in] softmax_max dtype float32
@@ -205,7 +205,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(diopiContextHandle_
 /* attention_inference: Attention of a language-model server over a cache of keys and values:
  * prompts, single tokens, pages. */
 
-/** `out` [M, H, D] gets row i of `k` [S, H, D] at row `dest_loc`[i]; other rows stay.
+/** Row `dest_loc`[i] of `out` [M, H, D] becomes row i of `k` [S, H, D]; other rows are unchanged.
  *  @param[inout] out dtype float
  *  @param[in] k dtype like out
  *  @param[in] dest_loc dtype int32, int64 */
@@ -240,7 +240,7 @@ DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx,
  *  @param[in] b_loc dtype int32, int64
  *  @param[in] b_start_loc dtype int32, int64
  *  @param[in] b_seq_len dtype int32, int64
- *  @param[in] other_kv_index a row of `v` that may be read where there is no token */
+ *  @param[in] other_kv_index a row of `v` that may be read in place of a missing token */
 DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ctx,
                                                          diopiTensorHandle_t out,
                                                          diopiConstTensorHandle_t logics,
@@ -271,15 +271,15 @@ DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx,
 /** Attention of one new token per sequence over a paged cache: `q` and `out` [N, `num_heads` ·
  *  `dim`], `k` and `v` blocks of `block_size` rows [`num_kv_heads` · `dim`], as [blocks,
  *  `block_size`, row] or [blocks · `block_size`, row]; row i of `block_table` [N, most blocks]
- *  lists the blocks of sequence i, which has `actual_seq_lengths`[i] tokens, and may have any
- *  numbers behind those. `num_heads` is a multiple of `num_kv_heads`, and a key head serves
- *  neighbouring heads. Scores are divided by √`dim`. A sequence without a key gets zeros.
+ *  lists the blocks of sequence i, which has `actual_seq_lengths`[i] tokens, followed by any
+ *  numbers. `num_heads` is a multiple of `num_kv_heads`, and consecutive query heads share a key
+ *  head. Scores are divided by √`dim`. A sequence without a key gets zeros.
  *  @param[out] out dtype like q
  *  @param[in] q dtype float
  *  @param[in] k dtype like q
  *  @param[in] v dtype like q
  *  @param[in] attenMask dtype bool, uint8; may be NULL; [N, T] or [1, T], T at least the longest
- *      sequence; true hides a key
+ *      sequence; true masks a key
  *  @param[in] block_table dtype int32, int64 */
 DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                            diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
@@ -291,17 +291,17 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
                                            int64_t block_size);
 
 /** Attention of whole prompts: `query` and `out` [ΣL, `num_heads` · `dim`], `key` and `value` [ΣL,
- *  `num_kv_heads` · `dim`], the sequences with `actual_seq_lengths` tokens one after the other, at
- *  most `max_input_len` each. Where there are N · `max_input_len` rows instead, each sequence has
- *  so many, its tokens first, and `out` gets zeros in the others. Every token sees all of its
- *  sequence that `atten_mask` does not hide. `num_heads` is a multiple of `num_kv_heads`, and a key
- *  head serves neighbouring heads. Scores are divided by √`dim`.
+ *  `num_kv_heads` · `dim`], the sequences of `actual_seq_lengths` tokens concatenated, at most
+ *  `max_input_len` each. If there are N · `max_input_len` rows instead, each sequence has
+ *  `max_input_len` rows, its tokens first, and `out` gets zeros in the other rows. Every token
+ *  attends to all tokens of its sequence that `atten_mask` does not mask. `num_heads` is a multiple
+ *  of `num_kv_heads`, and consecutive query heads share a key head. Scores are divided by √`dim`.
  *  @param[out] out dtype like query
  *  @param[in] query dtype float
  *  @param[in] key dtype like query
  *  @param[in] value dtype like query
  *  @param[in] atten_mask dtype bool, uint8; may be NULL; [N, `max_input_len`, `max_input_len`], or
- *      broadcast to [N, `num_heads`, `max_input_len`, `max_input_len`]; true hides a key */
+ *      broadcast to [N, `num_heads`, `max_input_len`, `max_input_len`]; true masks a key */
 DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                  diopiConstTensorHandle_t query,
                                                  diopiConstTensorHandle_t key,
@@ -314,8 +314,8 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
 /* attention_varlen: Scaled dot-product attention of sequences of different lengths, packed
  * without padding, and its gradient. */
 
-/** As diopiMultiHeadAttention, but the sequences of a batch lie one after the other: `q` [total, H,
- *  D], sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1], keys and values [total of keys, Hₖ, D]
+/** As diopiMultiHeadAttention, but the sequences of a batch are concatenated: `q` [total, H, D],
+ *  sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1], keys and values [total of keys, Hₖ, D]
  *  likewise by `cum_seq_k`. Both begin with 0 and end with the total. No sequence has more than
  *  `max_q` queries or `max_k` keys. Weights are numbered for dropout as those of [N, H, `max_q`,
  *  `max_k`].
@@ -325,7 +325,7 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
  *  @param[in] cum_seq_q dtype int32, int64
  *  @param[in] cum_seq_k dtype int32, int64
  *  @param[out] out dtype like q
- *  @param[out] softmax_lse any dtype of float; [N, H, `max_q`], log-sum-exp of the scores; 0 behind
+ *  @param[out] softmax_lse any dtype of float; [N, H, `max_q`], log-sum-exp of the scores; 0 after
  *      the end of a sequence
  *  @param[inout] gen may be NULL; NULL without dropout
  *  @param[out] debug_attn_mask any dtype of float, or bool, uint8; may be NULL; [N, H, `max_q`,
@@ -342,8 +342,8 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx,
                                                      diopiGeneratorHandle_t gen,
                                                      diopiTensorHandle_t debug_attn_mask);
 
-/** Gradients of diopiMultiHeadAttentionVarLen; the outputs come last. `gen` must hold the seed and
- *  offset that the forward pass found, and is advanced as there.
+/** Gradients of diopiMultiHeadAttentionVarLen; the outputs come last. `gen` must have the seed and
+ *  offset that it had before the forward pass, and is advanced in the same way.
  *  @param[in] grad_out dtype float
  *  @param[in] q dtype like grad_out
  *  @param[in] k dtype like grad_out
@@ -373,7 +373,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(diopiContextHandle_
                                                              diopiTensorHandle_t grad_k,
                                                              diopiTensorHandle_t grad_v);
 
-/** As diopiFlashAttention, but the sequences of a batch lie one after the other: `q` [total, H, D],
+/** As diopiFlashAttention, but the sequences of a batch are concatenated: `q` [total, H, D],
  *  sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1], keys and values likewise by `cum_seq_kv`.
  *  Both begin with 0 and end with the total. No sequence has more than `max_seqlen_q` queries or
  *  `max_seqlen_kv` keys. Weights are numbered for dropout as those of [N, H, `max_seqlen_q`,
@@ -386,8 +386,8 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(diopiContextHandle_
  *  @param[in] v dtype like q
  *  @param[in] cum_seq_q dtype int32
  *  @param[in] cum_seq_kv dtype int32
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance */
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance */
 DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx,
                                                  diopiTensorHandle_t attention_out,
                                                  diopiTensorHandle_t softmax_lse,
@@ -403,8 +403,8 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx,
                                                  bool is_causal, int32_t window_size_left,
                                                  int32_t window_size_right);
 
-/** Gradients of diopiFlashAttentionVarLen. `gen` must hold the seed and offset that the forward
- *  pass found, and is advanced as there.
+/** Gradients of diopiFlashAttentionVarLen. `gen` must have the seed and offset that it had before
+ *  the forward pass, and is advanced in the same way.
  *  @param[out] grad_q dtype like grad_output
  *  @param[out] grad_k dtype like grad_output
  *  @param[out] grad_v dtype like grad_output
@@ -415,8 +415,8 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx,
  *  @param[in] v dtype like grad_output
  *  @param[in] cum_seq_q dtype int32
  *  @param[in] cum_seq_kv dtype int32
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance
  *  @param[in] attention_out dtype like grad_output
  *  @param[in] softmax_lse dtype float32; in either shape */
 DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ctx,
@@ -439,9 +439,9 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ct
                                                          int32_t window_size_left,
                                                          int32_t window_size_right);
 
-/** As diopiFlashAttentionVarLen with a mask of the caller's and intermediate results that the
- *  vendor allocates for its own gradient, in a format of its own as those of
- *  diopiCustomizedFlashAttention. The cumulative lengths are host lists without the leading 0.
+/** As diopiFlashAttentionVarLen with a mask from the caller and intermediate results that the
+ *  vendor allocates for its own gradient, in its own format, as for diopiCustomizedFlashAttention.
+ *  The cumulative lengths are host lists without the leading 0.
  *  @param[out] attention_out dtype like q
  *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context;
  *      entries may be NULL; NULL is stored without dropout
@@ -452,10 +452,10 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ct
  *  @param[in] q dtype float
  *  @param[in] k dtype like q
  *  @param[in] v dtype like q
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance
  *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, `max_seqlen_q`,
- *      `max_seqlen_kv`]; true hides a key */
+ *      `max_seqlen_kv`]; true masks a key */
 DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(diopiContextHandle_t ctx,
                                                            diopiTensorHandle_t attention_out,
                                                            diopiTensorHandle_t* dropout_mask,
@@ -476,7 +476,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(diopiContextHandle_t 
                                                            int32_t window_size_left,
                                                            int32_t window_size_right);
 
-/** Gradients of diopiCustomizedFlashAttentionVarLen, from what it stored.
+/** Gradients of diopiCustomizedFlashAttentionVarLen, from the results that it stored.
  *  @param[out] grad_q dtype like grad_output
  *  @param[out] grad_k dtype like grad_output
  *  @param[out] grad_v dtype like grad_output
@@ -484,11 +484,11 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(diopiContextHandle_t 
  *  @param[in] q dtype like grad_output
  *  @param[in] k dtype like grad_output
  *  @param[in] v dtype like grad_output
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that
+ *      decreases with the distance
  *  @param[in] attention_out dtype like grad_output
  *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, `max_seqlen_q`,
- *      `max_seqlen_kv`]; true hides a key
+ *      `max_seqlen_kv`]; true masks a key
  *  @param[in] dropout_mask dtype uint8; may be NULL; NULL without dropout
  *  @param[in] softmax_max dtype float32
  *  @param[in] softmax_sum dtype float32
@@ -573,9 +573,9 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx,
 
 /* rotary_embedding: Rotary position embedding. */
 
-/** Rotates pairs of elements along the last dimension of `x`: (a cos - b sin, a sin + b cos), pairs
- *  being neighbours with `interleaved`, else an element and the one half a row on. `cos` and `sin`
- *  broadcast over `x` with half its last dimension.
+/** Rotates pairs of elements along the last dimension of `x`: (a cos - b sin, a sin + b cos), where
+ *  pairs are adjacent elements with `interleaved`, otherwise an element and the element half a row
+ *  after it. `cos` and `sin` broadcast over `x` with half its last dimension.
  *  @param[out] out dtype like x; may share memory with x
  *  @param[in] x dtype float
  *  @param[in] cos dtype like x
@@ -588,8 +588,8 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
                                             const bool interleaved);
 
 /** Rotates `query` and `key` in place as diopiRotaryEmbedding does when it is not interleaved; a
- *  tensor of two dimensions is taken as [tokens, heads · `dim`]. `cos` and `sin` have the full
- *  `dim`.
+ *  tensor of two dimensions is interpreted as [tokens, heads · `dim`]. `cos` and `sin` have the
+ *  full `dim`.
  *  @param[inout] query dtype float
  *  @param[inout] key dtype like query
  *  @param[in] cos dtype like query
@@ -631,7 +631,7 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx
 /** Lowers, in `logits` [N, V], the logit of each token that sequence i has generated by
  *  `presence_penalty`[i] plus its count times `frequency_penalty`[i]; both are [N]. The tokens of
  *  sequence i and their counts are entries `p_cumsum_seq_len`[i] … `p_cumsum_seq_len`[i + 1] - 1,
- *  `p_cumsum_seq_len` having N + 1 elements; the tokens of a sequence are distinct.
+ *  where `p_cumsum_seq_len` has N + 1 elements; the tokens of a sequence are distinct.
  *  @param[inout] logits dtype float
  *  @param[in] presence_penalty dtype like logits
  *  @param[in] frequency_penalty dtype like logits

@@ -28,20 +28,20 @@
  *  `qkv_bias` to queries, keys and values, rotates queries and keys, stores keys and values of
  *  layer `layer_id` in the caches [layers, batch, `local_kv_head_num`, `max_seq_len`,
  *  `size_per_head`], and attends causally over history and prompt. The call has no lengths, so all
- *  sequences of the batch are alike: `inoutput` has batch · `max_q_len` tokens, those of a sequence
- *  one after the other, and the caches hold the `max_kv_len` - `max_q_len` before. Hidden is
+ *  sequences of the batch have equal lengths: `inoutput` has batch · `max_q_len` tokens, sequence
+ *  by sequence, and the caches hold the `max_kv_len` - `max_q_len` tokens before them. Hidden is
  *  `local_head_num` · `size_per_head`; a row of the projection has the heads of the query, then of
- *  the key, then of the value. A head's first `rotary_embedding` elements turn in pairs of
- *  neighbours, pair i of a token at position p by p / `rope_theta` ^ (2 i / `rotary_embedding`).
- *  Scores are divided by √`size_per_head`. Queries, keys and values may be rounded to the dtype.
- *  `pre_work` holds what the vendor wants to prepare, in a format of its own: a call without
- *  `is_prepared` does that and nothing else. A size < 0 asks for that size in bytes, and nothing
- *  else happens.
+ *  the key, then of the value. The first `rotary_embedding` elements of a head are rotated in
+ *  adjacent pairs, pair i of a token at position p by the angle p / `rope_theta` ^ (2 i /
+ *  `rotary_embedding`). Scores are divided by √`size_per_head`. Queries, keys and values may be
+ *  rounded to the dtype. `pre_work` holds data that the vendor prepares, in its own format: a call
+ *  without `is_prepared` only prepares it. A size < 0 requests that size in bytes, and the call
+ *  does nothing else.
  *  @param[inout] inoutput dtype float
  *  @param[in] qkv_weight dtype like inoutput; [hidden, (`local_head_num` + 2 · `local_kv_head_num`)
  *      · `size_per_head`]
  *  @param[in] qkv_bias dtype like inoutput; may be NULL; as many elements as `qkv_weight` has
- *      columns, with or without a dimension of 1 before
+ *      columns, with or without a leading dimension of 1
  *  @param[inout] pre_work any dtype of float; may be NULL
  *  @param[inout] pre_work_size host memory
  *  @param[inout] workspace any dtype of float; may be NULL
@@ -71,14 +71,14 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx,
  *  and rotates as diopiFusedContextAttentionInp does, at position `step` - 1 -
  *  `total_padding_tokens`, stores key and value in the caches [layers, batch, `local_kv_head_num`,
  *  `max_seq_len`, `size_per_head`] at `sequence_lengths` modulo `max_seq_len`, and attends over the
- *  last min(`sequence_lengths` + 1, `max_seq_len`) tokens. Of a sequence that is `finished`,
- *  neither its row nor its cache changes. `workspace_size` < 0 asks for the size: it is set to the
- *  bytes needed and nothing else happens.
+ *  last min(`sequence_lengths` + 1, `max_seq_len`) tokens. The row and the cache of a `finished`
+ *  sequence do not change. `workspace_size` < 0 requests the size: it is set to the number of bytes
+ *  needed, and the call does nothing else.
  *  @param[inout] inoutput dtype float
  *  @param[in] qkv_weight dtype like inoutput; [hidden, (`local_head_num` + 2 · `local_kv_head_num`)
  *      · `size_per_head`]
  *  @param[in] qkv_bias dtype like inoutput; may be NULL; as many elements as `qkv_weight` has
- *      columns, with or without a dimension of 1 before
+ *      columns, with or without a leading dimension of 1
  *  @param[inout] workspace any dtype of float; may be NULL
  *  @param[inout] workspace_size host memory
  *  @param[in] fusion_level 0 without fusion; larger numbers allow more
@@ -107,10 +107,10 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx,
 /* feed_forward: Fused feed-forward layers. */
 
 /** Gated feed-forward layer, in place: `inoutput` [tokens, hidden] becomes (silu(x · `weight1`) ·
- *  (x · `weight3`)) · `weight2`, the product between element by element, with `weight1` and
+ *  (x · `weight3`)) · `weight2`, where the inner product is elementwise, with `weight1` and
  *  `weight3` [hidden, inner] and `weight2` [inner, hidden]. The products may be rounded to the
- *  dtype. `workspace_size` < 0 asks for the size: it is set to the bytes needed and nothing else
- *  happens. Source: Shazeer, GLU variants improve transformer, 2020.
+ *  dtype. `workspace_size` < 0 requests the size: it is set to the number of bytes needed, and the
+ *  call does nothing else. Source: Shazeer, GLU variants improve transformer, 2020.
  *  @param[inout] inoutput dtype float
  *  @param[in] weight1 dtype like inoutput
  *  @param[in] weight2 dtype like inoutput
@@ -150,8 +150,8 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
 /* token_batch: The batch of a language-model server: tokens, lengths, padding, embedded inputs. */
 
 /** Transposes `ids` [steps, batch] to `output_ids` [batch, `max_output_len`] without the padding
- *  between the end of each prompt, `context_length`, and `max_context_len`; what is left of a row
- *  is 0.
+ *  between the end of each prompt, `context_length`, and `max_context_len`; the elements after
+ *  them, up to the end of a row, are 0.
  *  @param[out] output_ids dtype like ids
  *  @param[in] ids dtype int32, int64
  *  @param[in] context_length dtype like ids */
@@ -211,7 +211,7 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandl
  * sampling, criteria to stop. */
 
 /** Completes the parameters of top-k sampling for each sequence; all tensors are [`batch_size`]. k
- *  and p are taken from `top_ks` and `top_ps` where their size parameter is positive, else from the
+ *  and p are from `top_ks` and `top_ps` if their size parameters are positive, otherwise from the
  *  scalars. k = 0 with p = 0 becomes k = 1; k > 0 with p = 0 becomes p = 1; then k is limited to
  *  1024 at most, p to [0, 1], and both are stored. `skip_decode` is true where k is 0.
  *  @param[inout] top_ks dtype int32, int64
@@ -226,7 +226,7 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx,
                                                     int64_t top_ps_size);
 
 /** Completes the parameters of top-p sampling for each sequence; all tensors are [`batch_size`]. k
- *  and p are taken from `top_ks` and `top_ps` where their size parameter is positive, else from the
+ *  and p are from `top_ks` and `top_ps` if their size parameters are positive, otherwise from the
  *  scalars. k = 0 with p = 0 becomes k = 1; p is limited to [0, 1], and both are stored.
  *  `skip_decode` is true where k > 0. The buffers get p, the decay (1 unless in (0, 1]), the least
  *  p (0.5 unless in (0, 1]) and the token that resets p.
@@ -252,20 +252,20 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx,
                                                     diopiTensorHandle_t top_p_reset_ids_buf,
                                                     int64_t top_p_reset_ids);
 
-/** Draws the next token of each sequence among the k = `runtime_top_k` most likely, taken into [1,
- *  min(1024, V)], of V = `vocab_size_padded`; of their probability only the part p =
- *  `runtime_top_p` is used, taken into [0, 1]. Candidates are ordered by logit, the largest first,
- *  equal ones by token. Their weights exp(logit - largest logit) are added up in that order, in
- *  float64; the token is the first whose running sum exceeds u · p · (their sum), u being the
- *  uniform number of float64 (docs/random.md) of the first step of the sequence's generator. Every
- *  generator is advanced by one step, whether its sequence draws or not. The token goes to row
- *  `step` of `output_ids` [steps, `batch_size`]. Of the token drawn, `cum_log_probs` is increased
- *  by logit - largest logit - ln(1e-6 + sum of all V weights), and `output_log_probs` set to
- *  ln(weight / sum of the k weights). A sequence with `skip_decode` is left alone. One that is
- *  `finished` gets its end token, and 0 as `output_log_probs`. Where both are given,
- *  `sequence_lengths` of the sequences that were not finished counts up, and `finished` becomes
- *  true for the end token. `workspace_size` < 0 asks for the size: it is set to the bytes needed
- *  and nothing else happens.
+/** Draws the next token of each sequence among the k = `runtime_top_k` most likely of V =
+ *  `vocab_size_padded` tokens, with k clamped to [1, min(1024, V)]; only the part p =
+ *  `runtime_top_p`, clamped to [0, 1], of their probability is used. Candidates are ordered by
+ *  logit, the largest first, equal ones by token. Their weights exp(logit - largest logit) are
+ *  added up in that order, in float64; the token is the first whose running sum exceeds u · p ·
+ *  (their sum), u being the uniform number of float64 (docs/random.md) of the first step of the
+ *  sequence's generator. Every generator is advanced by one step, whether its sequence draws or
+ *  not. The token goes to row `step` of `output_ids` [steps, `batch_size`]. For the token drawn,
+ *  `cum_log_probs` is increased by logit - largest logit - ln(1e-6 + sum of all V weights), and
+ *  `output_log_probs` set to ln(weight / sum of the k weights). A sequence with `skip_decode` is
+ *  unchanged. A `finished` sequence gets its end token, and 0 as `output_log_probs`. If both are
+ *  given, `sequence_lengths` is incremented for the sequences that were not finished, and
+ *  `finished` becomes true for the end token. `workspace_size` < 0 requests the size: it is set to
+ *  the number of bytes needed, and the call does nothing else.
  *  @param[inout] output_ids dtype int32, int64
  *  @param[inout] logits dtype float; [batch, `vocab_size_padded`]; overwritten
  *  @param[inout] workspace any dtype of float; may be NULL
@@ -295,20 +295,20 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiGeneratorHandle_t* generators);
 
 /** Draws the next token of each sequence among the most likely whose probabilities sum to p =
- *  `runtime_top_p`, taken into [0, 1]. All V = `vocab_size_padded` tokens are ordered by logit, the
+ *  `runtime_top_p`, clamped to [0, 1]. All V = `vocab_size_padded` tokens are ordered by logit, the
  *  largest first, equal ones by token. Their weights exp(logit - largest logit) are added up in
  *  that order, in float64; the token is the first whose running sum exceeds u · p · (their sum), u
  *  being the uniform number of float64 (docs/random.md) of the first step of the sequence's
  *  generator. Every generator is advanced by one step, whether its sequence draws or not. The token
- *  goes to row `step` of `output_ids` [steps, `batch_size`]. Of the token drawn, `cum_log_probs` is
- *  increased by, and `output_log_probs` set to, logit - largest logit - ln(1e-6 + sum of the
- *  weights). A sequence with `skip_decode` is left alone. One that is `finished` gets its end
- *  token, and 0 as `output_log_probs`. Where both are given, `sequence_lengths` of the sequences
- *  that were not finished counts up, and `finished` becomes true for the end token.
- *  `workspace_size` < 0 asks for the size: it is set to the bytes needed and nothing else happens.
- *  `persistent_workspace` keeps its contents between steps. `runtime_top_p` keeps its values: DIOPI
- *  lets p decay, or start again at a reset token, by numbers of diopiSetupToppRuntimeArgsInp that
- *  this signature does not have.
+ *  goes to row `step` of `output_ids` [steps, `batch_size`]. For the token drawn, `cum_log_probs`
+ *  is increased by, and `output_log_probs` set to, logit - largest logit - ln(1e-6 + sum of the
+ *  weights). A sequence with `skip_decode` is unchanged. A `finished` sequence gets its end token,
+ *  and 0 as `output_log_probs`. If both are given, `sequence_lengths` is incremented for the
+ *  sequences that were not finished, and `finished` becomes true for the end token.
+ *  `workspace_size` < 0 requests the size: it is set to the number of bytes needed, and the call
+ *  does nothing else. `persistent_workspace` keeps its contents between steps. `runtime_top_p` is
+ *  unchanged: in DIOPI, p decays, or starts again at a reset token, by values of
+ *  diopiSetupToppRuntimeArgsInp that this signature does not have.
  *  @param[inout] output_ids dtype int32, int64
  *  @param[inout] logits dtype float; [batch, `vocab_size_padded`]; overwritten
  *  @param[inout] persistent_workspace any dtype of float; may be NULL
@@ -341,10 +341,10 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
 
 /** Sets, in `logits` [`batch_size`, `vocab_size`], the last token of each bad word to -infinity for
  *  a sequence whose tokens before `step` end with the rest of the word; a word of one token is
- *  always banned. `bad_words` is one list per sequence: row 0 the tokens of all words one behind
- *  the other, row 1 the end of each word, from where the next begins, [`batch_size`, 2,
+ *  always banned. `bad_words` is one list per sequence: row 0 has the concatenated tokens of all
+ *  words, row 1 the end of each word, where the next one begins, [`batch_size`, 2,
  *  `bad_words_len`], or one list [2, `bad_words_len`] for all with `share_words`. Ends below 0 fill
- *  what is left of row 1; a word without tokens is none. Sequence i is column `id_offset` + i of
+ *  the rest of row 1; a word without tokens is ignored. Sequence i is column `id_offset` + i of
  *  `output_ids` [steps, at least `id_offset` + `batch_size`]. Token 0 and those from `vocab_size`
  *  on are never banned.
  *  @param[inout] logits dtype float
@@ -357,9 +357,9 @@ DIOPI_API diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensor
                                            int64_t batch_size, int64_t vocab_size, int64_t step);
 
 /** Sets `finished`[i] where the tokens of sequence i, those of row `step` included, end with one of
- *  its stop words. `stop_words` is one list per sequence: row 0 the tokens of all words one behind
- *  the other, row 1 the end of each word, from where the next begins, [`batch_size`, 2,
- *  `stop_words_len`]. Ends below 0 fill what is left of row 1; a word without tokens is none.
+ *  its stop words. `stop_words` is one list per sequence: row 0 has the concatenated tokens of all
+ *  words, row 1 the end of each word, where the next one begins, [`batch_size`, 2,
+ *  `stop_words_len`]. Ends below 0 fill the rest of row 1; a word without tokens is ignored.
  *  Sequence i is column `id_offset` + i of `output_ids` [steps, at least `id_offset` +
  *  `batch_size`].
  *  @param[in] output_ids dtype int32, int64
@@ -373,8 +373,8 @@ DIOPI_API diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx,
                                                int64_t step);
 
 /** Sets `finished`[i] where `step` has reached `sequence_limit_length`[i], both [`batch_size`];
- *  `finished_sum` (one element) counts the finished, and `should_stop` (one element) tells whether
- *  all are.
+ *  `finished_sum` (one element) gets their number, and `should_stop` (one element) is true if all
+ *  sequences are finished.
  *  @param[inout] finished dtype bool
  *  @param[out] should_stop dtype bool
  *  @param[out] finished_sum dtype like sequence_limit_length

@@ -21,9 +21,9 @@
 
 #include "diopi/types.gen.h"
 
-/* activation_piecewise: Activation functions that are polynomials piece by piece - relu,
- * leaky_relu, hardtanh, hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their
- * gradients; leaky_relu fused with a bias. */
+/* activation_piecewise: Piecewise polynomial activation functions - relu, leaky_relu, hardtanh,
+ * hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their gradients; leaky_relu
+ * fused with a bias. */
 
 /** Adds `bias` [C] to `input` [N, C, …], applies `act` and multiplies by `scale`. `grad` 0 is the
  *  function; 1 its first derivative applied to the sum, which then is a gradient, with `refer` the
@@ -70,7 +70,7 @@ DIOPI_API diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t
 
 /** Overlap of boxes x1, y1, x2, y2: `ious` [m, n] for all pairs of `bboxes1` [m, 4] and `bboxes2`
  *  [n, 4], or [m] for matching rows if `aligned`. `offset` is added to widths and heights. An
- *  overlap is 0 where what it is over is 0.
+ *  overlap is 0 where its divisor is 0.
  *  @param[out] ious dtype like bboxes1
  *  @param[in] bboxes1 dtype float
  *  @param[in] bboxes2 dtype like bboxes1
@@ -123,7 +123,7 @@ DIOPI_API diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensor
 
 /** Orders the vertices of intersections of rotated boxes: of `vertices` [B, N, 24, 2], relative to
  *  the centre, those with true `mask` by their angles from the x axis. `*out` [B, N, 9] gets their
- *  positions, the first repeated at the end, and the position of a masked one in the rest.
+ *  positions, the first one repeated at the end, then the position of a vertex with false `mask`.
  *  @param[out] out dtype int32; handle stored by the operator, owned by the context
  *  @param[in] vertices dtype float32
  *  @param[in] mask dtype bool
@@ -154,7 +154,7 @@ DIOPI_API diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx,
  *  normalized. Source: Wang et al., CARAFE: Content-aware reassembly of features, 2019.
  *  `rfeatures`, `routput` and `rmasks` are workspace with the numbers of elements of the features,
  *  the output and the masks: `rfeatures` receives the features in the order [N, H, W, C], whatever
- *  its shape, for the backward pass; the contents of the others are open.
+ *  its shape, for the backward pass; the contents of the others are unspecified.
  *  @param[out] rfeatures dtype like features
  *  @param[out] routput dtype like features
  *  @param[out] rmasks dtype like features
@@ -169,8 +169,8 @@ DIOPI_API diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                        int64_t group_size, int64_t scale_factor);
 
 /** Gradients of diopiCarafeMmcv with respect to the features, `bottom_grad`, and to the masks,
- *  `mask_grad`. `rfeatures` is that of the forward pass. The other outputs are workspace, whose
- *  contents are open: `rtop_grad` and `rbottom_grad_hs` have as many elements as `top_grad`,
+ *  `mask_grad`. `rfeatures` is that of the forward pass. The other outputs are workspace with
+ *  unspecified contents: `rtop_grad` and `rbottom_grad_hs` have as many elements as `top_grad`,
  *  `rbottom_grad` and `rmask_grad` as `bottom_grad` and `mask_grad`.
  *  @param[out] rtop_grad dtype like top_grad
  *  @param[out] rbottom_grad_hs dtype like top_grad
@@ -262,10 +262,10 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(diopiContextHandle_t ctx,
  * its gradient. */
 
 /** Multi-scale deformable attention: the weighted sum of bilinear samples from several feature
- *  levels; `*out` is [N, Q, H · D]. `value` [N, S, H, D] holds the levels one after the other,
- *  sizes in `spatial_shapes` [L, 2] and starts in `level_start_index` [L]; `sampling_loc` [N, Q, H,
- *  L, P, 2] are x, y in [0, 1]; `attn_weight` is [N, Q, H, L, P]. `im2col_step` samples are
- *  processed at a time.
+ *  levels; `*out` is [N, Q, H · D]. `value` [N, S, H, D] contains the levels concatenated, sizes in
+ *  `spatial_shapes` [L, 2] and starts in `level_start_index` [L]; `sampling_loc` [N, Q, H, L, P, 2]
+ *  are x, y in [0, 1]; `attn_weight` is [N, Q, H, L, P]. `im2col_step` samples are processed at a
+ *  time.
  *  @param[out] out dtype like value; handle stored by the operator, owned by the context
  *  @param[in] value dtype float
  *  @param[in] spatial_shapes dtype int64
@@ -304,17 +304,17 @@ DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx,
 
 /* deformable_convolution: Convolutions at learned positions, and their gradients. */
 
-/** Convolution of `input` [N, C, H, W] by `weight` [K, C / `groups`, kh, kw] at positions moved by
- *  `offset` [N, `deform_groups` · kh · kw · 2, h, w], y then x for each position of the window:
+/** Convolution of `input` [N, C, H, W] by `weight` [K, C / `groups`, kh, kw] at positions shifted
+ *  by `offset` [N, `deform_groups` · kh · kw · 2, h, w], y then x for each position of the window:
  *  `output` [N, K, h, w] is the sum over the channels c of the filter's group and the positions (i,
  *  j) of the window of `weight` times a sample of channel c at (y · `dH` - `padH` + i · `dilationH`
  *  + offset_y, x · `dW` - `padW` + j · `dilationW` + offset_x). Channels are divided evenly, in
- *  order, into `deform_groups` that share offsets. A sample is bilinear, with zeros around the
- *  plane; one that is not inside (-1, H) × (-1, W) is 0. h = (H + 2 · `padH` - `dilationH` · (kh -
- *  1) - 1) / `dH` + 1, rounded down. `im2col_step`, at least 1, is how many images may be processed
- *  at a time; the result does not depend on it. `columns` and `ones` are workspace of any shape,
- *  whose contents are open. Sizes are given as width, height. Source: Dai et al., Deformable
- *  convolutional networks, 2017.
+ *  order, into `deform_groups` that share offsets. A sample is interpolated bilinearly, with zeros
+ *  around the plane; a sample outside (-1, H) × (-1, W) is 0. h = (H + 2 · `padH` - `dilationH` ·
+ *  (kh - 1) - 1) / `dH` + 1, rounded down. `im2col_step`, at least 1, is the number of images that
+ *  may be processed at a time; the result does not depend on it. `columns` and `ones` are workspace
+ *  of any shape with unspecified contents. Sizes are given as width, height. Source: Dai et al.,
+ *  Deformable convolutional networks, 2017.
  *  @param[out] output dtype like input
  *  @param[inout] columns dtype like input; may be NULL
  *  @param[inout] ones dtype like input; may be NULL
@@ -377,8 +377,8 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(diopiContextHandle_
                                                              int64_t im2col_step, float scale);
 
 /** As diopiDeformConvMmcv with each sample multiplied by `mask` [N, `deformable_group` · kh · kw,
- *  h, w], and a `bias` [K] added if `with_bias`. `columns` and `ones` are workspace of any shape,
- *  whose contents are open. Source: Zhu et al., Deformable ConvNets v2, 2019.
+ *  h, w], and a `bias` [K] added if `with_bias`. `columns` and `ones` are workspace of any shape
+ *  with unspecified contents. Source: Zhu et al., Deformable ConvNets v2, 2019.
  *  @param[out] output dtype like input
  *  @param[inout] columns dtype like input; may be NULL
  *  @param[inout] ones dtype like input; may be NULL
@@ -443,7 +443,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(diopiContextHandle_t
 /* focal_loss: Focal losses and their gradients. With ReductionNone `out` has the shape of the
  * losses, otherwise it has one element. */
 
-/** Focal loss of class logits `input` [N, C] with class numbers `target` [N], not reduced: -`alpha`
+/** Focal loss of class logits `input` [N, C] with class indices `target` [N], not reduced: -`alpha`
  *  (1 - p)^`gamma` log p for the target class, -(1 - `alpha`) p^`gamma` log(1 - p) for the others,
  *  p the sigmoid; times the weight of the target class, if it is a class.
  *  @param[out] output dtype like input
@@ -470,7 +470,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ct
                                                          diopiConstTensorHandle_t weight,
                                                          float gamma, float alpha);
 
-/** Focal loss of class probabilities `softmax` [N, C] with class numbers `target` [N], not reduced:
+/** Focal loss of class probabilities `softmax` [N, C] with class indices `target` [N], not reduced:
  *  `output` [N] = -`alpha` (1 - p)^`gamma` log p, p the probability of the target class, times its
  *  weight; 0 where the target is negative.
  *  @param[out] output dtype like softmax
@@ -537,8 +537,8 @@ DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
                                     double iou_threshold, int64_t offset);
 
 /** Non-maximum suppression of rotated boxes `dets` [N, 5], or [N, 6] with the label last if
- *  `multi_label`: only boxes of one label suppress each other. `dets_sorted` holds them in the
- *  order `order` of falling `scores`. `*out` gets the positions kept.
+ *  `multi_label`: only boxes of one label suppress each other. `dets_sorted` contains them in the
+ *  order `order` of descending `scores`. `*out` gets the positions that are kept.
  *  @param[out] out dtype int64; handle stored by the operator, owned by the context
  *  @param[in] dets dtype float32, float64
  *  @param[in] scores dtype like dets
@@ -554,7 +554,7 @@ DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensor
                                            bool multi_label);
 
 /** Non-maximum suppression of `boxes` [N, 7] by overlap seen from above, in the given order. `keep`
- *  [N] gets the positions kept, then zeros, `keep_num` (one element) how many.
+ *  [N] gets the positions that are kept, followed by zeros, `keep_num` (one element) their number.
  *  @param[out] keep dtype int64
  *  @param[out] keep_num dtype int64
  *  @param[in] boxes dtype float32 */
@@ -693,7 +693,7 @@ DIOPI_API diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ct
 
 /** `idx` [`B`, `npoint`, `sample_num`] = the first positions in `xyz` [`B`, `N`, 3] whose distance
  *  from each of `center_xyz` [`B`, `npoint`, 3] is 0 or in [`min_radius`, `max_radius`); the rest
- *  repeats the first. A row without neighbours stays as it is, so the caller fills it with 0.
+ *  repeats the first. A row without neighbours is unchanged, so the caller fills it with 0.
  *  @param[inout] idx dtype int32
  *  @param[in] center_xyz dtype float
  *  @param[in] xyz dtype like center_xyz */
@@ -703,9 +703,9 @@ DIOPI_API diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorH
                                           int64_t npoint, int64_t sample_num, float min_radius,
                                           float max_radius);
 
-/** As diopiBallQueryMmcv without a lower radius, for batches of different sizes one after the
- *  other, with the numbers of centres and points in the two counts [batch]. Positions count from
- *  the start of the batch; -1 marks a row without neighbours.
+/** As diopiBallQueryMmcv without a lower radius, for concatenated batches of different sizes, with
+ *  the numbers of centres and points in the two counts [batch]. Positions count from the start of
+ *  the batch; -1 marks a row without neighbours.
  *  @param[inout] idx dtype int32
  *  @param[in] center_xyz dtype float
  *  @param[in] center_xyz_batch_cnt dtype int32
@@ -719,8 +719,8 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
                                                float max_radius, int64_t sample_num);
 
 /** The `nsample` nearest points of `xyz_tensor` [`b`, `n`, 3] to each of `new_xyz_tensor` [`b`,
- *  `m`, 3]: positions [`b`, `m`, `nsample`] and squared distances, nearest first, of equal ones the
- *  first. Where there are fewer points, position 0 and infinity.
+ *  `m`, 3]: positions [`b`, `m`, `nsample`] and squared distances, nearest first, equal distances
+ *  in order of position. Missing points have position 0 and distance infinity.
  *  @param[out] idx_tensor dtype int32
  *  @param[out] dist2_tensor dtype float32
  *  @param[in] xyz_tensor dtype float32
@@ -790,8 +790,8 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle
                                                               int64_t num_points);
 
 /** For each point of `xyz1` [B, N, 2] the squared distance `dist1` [B, N] to the nearest of `xyz2`
- *  [B, M, 2] and its position `idx1`, and the same the other way round in `dist2` and `idx2` [B,
- *  M].
+ *  [B, M, 2] and its position `idx1`, and the same for each point of `xyz2` in `dist2` and `idx2`
+ *  [B, M].
  *  @param[out] dist1 dtype like xyz1
  *  @param[out] dist2 dtype like xyz1
  *  @param[out] idx1 dtype int32
@@ -846,8 +846,8 @@ DIOPI_API diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx,
                                                  diopiConstTensorHandle_t polygons);
 
 /** `box_idx_of_points` [B, M] = the first box of `boxes` [B, T, 7] that holds each point of `pts`
- *  [B, M, 3]; points in none stay as they are, so the caller fills it with -1. Boxes are given by
- *  bottom centre, sizes and rotation about z.
+ *  [B, M, 3]; elements for points in no box are unchanged, so the caller fills it with -1. Boxes
+ *  are given by bottom centre, sizes and rotation about z.
  *  @param[inout] box_idx_of_points dtype int32
  *  @param[in] boxes dtype float32
  *  @param[in] pts dtype like boxes */
@@ -856,8 +856,8 @@ DIOPI_API diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx,
                                                   diopiConstTensorHandle_t boxes,
                                                   diopiConstTensorHandle_t pts);
 
-/** `box_idx_of_points` [B, M, T] = 1 where box t of `boxes` [B, T, 7] holds point m of `pts` [B, M,
- *  3]; other elements stay as they are, so the caller fills it with 0.
+/** `box_idx_of_points` [B, M, T] = 1 where box t of `boxes` [B, T, 7] contains point m of `pts` [B,
+ *  M, 3]; other elements are unchanged, so the caller fills it with 0.
  *  @param[inout] box_idx_of_points dtype int32
  *  @param[in] boxes dtype float32
  *  @param[in] pts dtype like boxes */
@@ -896,7 +896,7 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx,
 
 /** Maximum of `pool_size` + 1 bilinear samples along each border of `boxes` [N, K, 4]: `output` [N,
  *  C, K, 4] from `input` [N, 4C, H, W], whose four channel groups serve top, left, bottom and
- *  right. `argmax_idx` gets the number of each maximum.
+ *  right. `argmax_idx` gets the index of the sample with each maximum.
  *  @param[out] output dtype like input
  *  @param[out] argmax_idx dtype int32
  *  @param[in] input dtype float
@@ -918,9 +918,9 @@ DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx,
                                                     diopiConstTensorHandle_t argmax_idx,
                                                     int64_t pool_size);
 
-/** As diopiRoiAlign with a choice of pooling. For maxima, `argmax_y` and `argmax_x` get the places
- *  of the samples, -2 for a bin without samples, whose maximum is 0; for averages they are filled
- *  with 0.
+/** As diopiRoiAlign with a choice of pooling. For maxima, `argmax_y` and `argmax_x` get the
+ *  coordinates of the maximal samples, -2 for a bin without samples, whose maximum is 0; for
+ *  averages they are filled with 0.
  *  @param[out] output dtype like input
  *  @param[out] argmax_y dtype like input
  *  @param[out] argmax_x dtype like input
@@ -951,8 +951,8 @@ DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx,
                                                  int64_t sampling_ratio, int64_t pool_mode,
                                                  float spatial_scale, bool aligned);
 
-/** As diopiRoiAlign for rotated regions `rois` [K, 6]: batch number, centre x, y, width, height,
- *  angle in radian.
+/** As diopiRoiAlign for rotated regions `rois` [K, 6]: batch index, centre x, y, width, height,
+ *  angle in radians.
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] rois dtype like input
@@ -1031,15 +1031,15 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
 /* roi_pooling: Pooling over regions of feature maps, and its gradients. */
 
 /** Average of bilinear samples in each bin of the regions `rois` [K, 5] of `input` [N, C, H, W], as
- *  of an aligned diopiRoiAlign, each bin moved before by `gamma` · `offset` [K, 2, `pooled_height`,
- *  `pooled_width`] (x, then y) times the region's width and height. `output` is [K, C,
- *  `pooled_height`, `pooled_width`]; a bin without samples is 0. A row of `rois` is the number of
- *  the image, then x1, y1, x2, y2, which are multiplied by `spatial_scale`. Source: Dai et al.,
- *  Deformable convolutional networks, 2017; MMCV's deform_roi_pool.
+ *  of an aligned diopiRoiAlign, each bin shifted before sampling by `gamma` · `offset` [K, 2,
+ *  `pooled_height`, `pooled_width`] (x, then y) times the region's width and height. `output` is
+ *  [K, C, `pooled_height`, `pooled_width`]; a bin without samples is 0. A row of `rois` is the
+ *  index of the image, then x1, y1, x2, y2, which are multiplied by `spatial_scale`. Source: Dai et
+ *  al., Deformable convolutional networks, 2017; MMCV's deform_roi_pool.
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] rois dtype like input
- *  @param[in] offset dtype like input; may be NULL; NULL or without elements: no moves */
+ *  @param[in] offset dtype like input; may be NULL; NULL or without elements: no shifts */
 DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                               diopiConstTensorHandle_t input,
                                               diopiConstTensorHandle_t rois,
@@ -1049,8 +1049,8 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
                                               float gamma);
 
 /** Gradients of diopiDeformRoiPoolMmcv, added to the outputs, which the caller fills with 0. Where
- *  the border of the plane goes on, a sample does not change with its position, and has no part in
- *  `grad_offset`. Without `offset` that is left as it is.
+ *  the plane is continued beyond its border, a sample does not depend on its position and does not
+ *  contribute to `grad_offset`. Without `offset`, `grad_offset` is unchanged.
  *  @param[inout] grad_input dtype float
  *  @param[inout] grad_offset dtype like grad_input; may be NULL
  *  @param[in] grad_output dtype like grad_input
@@ -1069,12 +1069,12 @@ DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
                                                       float gamma);
 
 /** Maximum of each of `pooled_height` × `pooled_width` bins of the regions `rois` [K, 5] of `input`
- *  [N, C, H, W]: number of the image, x1, y1, x2, y2. With s = `spatial_scale`, a region reaches
+ *  [N, C, H, W]: index of the image, x1, y1, x2, y2. With s = `spatial_scale`, a region reaches
  *  from (x1 s, y1 s) to ((x2 + 1) s, (y2 + 1) s), and is divided into bins of equal size; a bin has
  *  the cells from the floor of its low edge to below the ceiling of its high edge, as far as they
- *  are in the plane. `argmax` gets the position y · W + x of each maximum, of equal ones the first;
- *  NaN counts as the largest. An empty bin, as all are of a region whose width or height is not
- *  above 0, gets 0 and -1. Source: Girshick, Fast R-CNN, 2015; MMCV's roi_pool.
+ *  are in the plane. `argmax` gets the position y · W + x of each maximum, the first of equal ones;
+ *  NaN counts as the largest. An empty bin, such as every bin of a region whose width or height is
+ *  not above 0, gets 0 and -1. Source: Girshick, Fast R-CNN, 2015; MMCV's roi_pool.
  *  @param[out] output dtype like input
  *  @param[out] argmax dtype int32
  *  @param[in] input dtype float
@@ -1100,7 +1100,7 @@ DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
 /** Precise region pooling: the exact mean of the bilinear surface of `input` [N, C, H, W] over each
  *  bin of the regions `rois` [K, 5], which reach from (x1, y1) to (x2, y2), times `spatial_scale`.
  *  The surface is the sum over the cells of input[y, x] · max(0, 1 - |v - y|) · max(0, 1 - |u - x|)
- *  at a position (v, u), so that beyond the plane it falls to 0. `output` [K, C, `pooled_height`,
+ *  at a position (v, u), so that it falls to 0 outside the plane. `output` [K, C, `pooled_height`,
  *  `pooled_width`] is 0 for regions without an area. Source: Jiang et al., Acquisition of
  *  localization confidence for accurate object detection, 2018; MMCV's prroi_pool.
  *  @param[out] output dtype like input
@@ -1127,8 +1127,8 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx,
  *  which the caller fills with 0. `output` is the result of the forward pass. The mean of a bin
  *  grows with its high edge x by (the mean of the surface along that edge - output) / the bin's
  *  width, with its low edge by the opposite, and y likewise; an edge at the part t of a region's
- *  width is (1 - t) x1 + t x2. Nothing is added for the number of the image, nor for regions
- *  without an area.
+ *  width is (1 - t) x1 + t x2. Nothing is added for the index of the image, nor for regions without
+ *  an area.
  *  @param[inout] grad_rois dtype float
  *  @param[in] output dtype like grad_rois
  *  @param[in] grad_output dtype like grad_rois
@@ -1144,14 +1144,14 @@ DIOPI_API diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx,
                                                       float spatial_scale);
 
 /* sparse_convolution: Convolution and pooling of sparse voxels by pairs of rows, and their
- * gradients, as MMCV 2.x has them from spconv 1.x. `indicePairs` [V, 2, P] (or [2, V, P], where
- * that alone fits) lists for each of the V cells of the kernel the rows of `features` (first)
- * and of the output (second) that the cell connects; `indiceNum` [V] says how many of the P
- * pairs count, and the rest, -1 as a rule, is not read. Several pairs may name one row. */
+ * gradients, as in MMCV 2.x (from spconv 1.x). `indicePairs` [V, 2, P] (or [2, V, P], if only
+ * that fits) lists for each of the V cells of the kernel the rows of `features` (first) and of
+ * the output (second) that the cell connects; `indiceNum` [V] is the number of valid pairs; the
+ * others, usually -1, are not read. Several pairs may contain the same row. */
 
-/** Sparse max pooling: `*out` [`numAct`, C] from `features` [N, C]. A row of `*out` begins at 0 and
- *  takes over each feature that is paired with it and larger (>), so that negative features leave
- *  0, and NaN is passed over.
+/** Sparse max pooling: `*out` [`numAct`, C] from `features` [N, C]. A row of `*out` starts as 0,
+ *  and each larger (>) paired feature replaces it, so that negative features leave 0 and NaN is
+ *  ignored.
  *  @param[out] out dtype like features; handle stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] indicePairs dtype int32
@@ -1162,8 +1162,8 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t indiceNum, int64_t numAct);
 
 /** Gradient of diopiIndiceMaxpoolMmcv with respect to `features`, stored in `*out`: for each pair,
- *  each element of `outGrad` is added where the feature equals `outFeatures`; of equal features all
- *  get it.
+ *  each element of `outGrad` is added where the feature equals `outFeatures`; all of several equal
+ *  features get it.
  *  @param[out] out dtype like features; handle stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] outFeatures dtype like features
@@ -1186,8 +1186,8 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx,
  *  @param[in] filters dtype like features
  *  @param[in] indicePairs dtype int32
  *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; the first rows of pairs are those of the output, the second
- *      those of `features`
+ *  @param[in] _inverse one of 0, 1; the first row of a pair is that of the output, the second that
+ *      of `features`
  *  @param[in] _subM one of 0, 1; submanifold: the cell with the most pairs, the first of equals,
  *      maps every row to itself; its own pairs are not read, and the output has as many rows as
  *      `features` */
@@ -1198,16 +1198,16 @@ DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t indiceNum, int64_t numActOut,
                                            int64_t _inverse, int64_t _subM);
 
-/** Gradients of diopiIndiceConvMmcv for `outGrad` [numActOut, M]: the two results are those of
- *  `features` and of `filters`, in their shapes.
+/** Gradients of diopiIndiceConvMmcv for `outGrad` [numActOut, M]: the two results are the gradients
+ *  of `features` and of `filters`, in their shapes.
  *  @param[out] outlist dtype like features; 2 handles stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] filters dtype like features
  *  @param[in] outGrad dtype like features
  *  @param[in] indicePairs dtype int32
  *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; the first rows of pairs are those of the output, the second
- *      those of `features`
+ *  @param[in] _inverse one of 0, 1; the first row of a pair is that of the output, the second that
+ *      of `features`
  *  @param[in] _subM one of 0, 1; submanifold: the cell with the most pairs, the first of equals,
  *      maps every row to itself; its own pairs are not read, and the output has as many rows as
  *      `features` */
@@ -1227,8 +1227,8 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx,
  *  @param[in] bias dtype like features
  *  @param[in] indicePairs dtype int32
  *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; the first rows of pairs are those of the output, the second
- *      those of `features`
+ *  @param[in] _inverse one of 0, 1; the first row of a pair is that of the output, the second that
+ *      of `features`
  *  @param[in] _subM one of 0, 1; submanifold: the cell with the most pairs, the first of equals,
  *      maps every row to itself; its own pairs are not read, and the output has as many rows as
  *      `features` */
@@ -1259,8 +1259,8 @@ DIOPI_API diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t mean);
 
 /** `output` = normalized `input` [N, C, S] · `weight` + `bias` from the statistics of all
- *  `group_size` processes; `norm` [N, C, S] and `std` [C] are kept for the gradient, and the
- *  running statistics move by `momentum` with the unbiased variance.
+ *  `group_size` processes; `norm` [N, C, S] and `std` [C] are stored for the gradient, and the
+ *  running statistics are updated by `momentum` with the unbiased variance.
  *  @param[inout] running_mean dtype float32; may be NULL
  *  @param[inout] running_var dtype float32; may be NULL
  *  @param[out] norm dtype float32; may be NULL; unused without running statistics
@@ -1335,11 +1335,11 @@ DIOPI_API diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx,
 /* upfirdn2d: Upsampling, filtering and downsampling of images in one operator. */
 
 /** Upsamples `input` [N, C, H, W] by inserting `up_y` - 1 rows of zeros after each row and `up_x` -
- *  1 columns after each column, pads it with `pad_y0` rows of zeros before and `pad_y1` behind,
+ *  1 columns after each column, pads it with `pad_y0` rows of zeros before and `pad_y1` after, and
  *  `pad_x0` and `pad_x1` columns (negative: crops), filters it with `kernel` [kh, kw], flipped, as
  *  a correlation without further padding, and keeps every `down_y`-th row and `down_x`-th column
  *  from the first on. The result [N, C, h, w] is stored in `*out`: h = (H · `up_y` + `pad_y0` +
- *  `pad_y1` - kh) / `down_y` + 1, rounded down. What is filtered must not be smaller than the
+ *  `pad_y1` - kh) / `down_y` + 1, rounded down. The padded image must not be smaller than the
  *  kernel. Source: Karras et al., Analyzing and improving the image quality of StyleGAN, 2020.
  *  @param[out] out dtype like input; handle stored by the operator, owned by the context
  *  @param[in] input dtype float
@@ -1355,7 +1355,7 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
 
 /** Combines the `feats` [N, C] of points with equal `coors` [N, 3]. The four results are the
  *  combined features [M, C] in the dtype of `feats`, and as int32 the distinct coordinates [M, 3]
- *  in ascending order, the first one foremost, for each point its row among them [N] or -1, and the
+ *  ascending by first, second and third, for each point its row among them [N] or -1, and the
  *  number of points of each [M]. Points with a negative coordinate are left out. Source: MMCV's
  *  dynamic_scatter.
  *  @param[out] outlist any dtype of float32, float64; 4 handles stored by the operator, owned by
@@ -1371,8 +1371,8 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx,
 
 /** Gradient of diopiDynamicPointToVoxelMmcv with respect to `feats` [N, C], added to `grad_feats`,
  *  which the caller fills with 0. `reduced_feats` [M, C], `coors_idx` [N] and `reduce_count` [M]
- *  are its results. That of a maximum goes to the first point of the voxel whose feature is equal
- *  to it.
+ *  are its results. The gradient of a maximum is added to the first point of the voxel whose
+ *  feature equals the maximum.
  *  @param[inout] grad_feats dtype float32, float64
  *  @param[in] grad_reduced_feats dtype like grad_feats
  *  @param[in] feats dtype like grad_feats
@@ -1389,13 +1389,13 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t
                                                             diopiConstTensorHandle_t reduce_count,
                                                             int64_t reduce_type);
 
-/** Sorts `points` [N, F] into the voxels that diopiDynamicVoxelizeMmcv gives, M = `max_voxels` at
- *  most with P = `max_points` at most: `voxels` [M, P, F], `coors` [M, 3] as z, y, x,
- *  `num_points_per_voxel` [M] and `voxel_num` (one element), the number of voxels used; the caller
- *  fills them with 0, and what is not used stays. With `deterministic` voxels appear in the order
- *  of their first points, later voxels than there is room for are left out, and each voxel has its
- *  first points in their order; without it any order of points will do. Source: MMCV's
- *  hard_voxelize.
+/** Assigns `points` [N, F] to the voxels that diopiDynamicVoxelizeMmcv returns, at most M =
+ *  `max_voxels` with at most P = `max_points` points each: `voxels` [M, P, F], `coors` [M, 3] as z,
+ *  y, x, `num_points_per_voxel` [M] and `voxel_num` (one element), the number of voxels used; the
+ *  caller fills them with 0, and unused elements are unchanged. With `deterministic`, voxels appear
+ *  in the order of their first points, voxels beyond M are left out, and each voxel has its first
+ *  points in their original order; without it, voxels and the points in them may be in any order.
+ *  Source: MMCV's hard_voxelize.
  *  @param[inout] voxels dtype float32, float64
  *  @param[inout] coors dtype int32
  *  @param[inout] num_points_per_voxel dtype int32
@@ -1414,7 +1414,7 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
                                              const int64_t NDim, const bool deterministic);
 
 /** `coors` [N, 3] = the voxel of each of `points` [N, F], whose first numbers are x, y, z:
- *  floor((point - minimum) / size) as z, y, x. All three are -1 where one is not in [0,
+ *  floor((point - minimum) / size) as z, y, x. All three are -1 if a coordinate is not in [0,
  *  round((maximum - minimum) / size)). `voxel_size` [3] and `coors_range` [6], the minimum then the
  *  maximum of x, y, z, are floating-point tensors. `NDim` is 3. Source: MMCV's dynamic_voxelize.
  *  @param[out] coors dtype int32
@@ -1430,12 +1430,12 @@ DIOPI_API diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiT
 /** Pools point features into the voxels of each box: `pooled_features` [N, X, Y, Z, C] from `rois`
  *  [N, 7], `pts` [P, 3], `pts_feature` [P, C]. A box is x, y, z of the middle of its bottom, its
  *  size along x, y and z, and the angle of rotation about z; points on its sides are outside, those
- *  on top and bottom are inside. It is cut into X × Y × Z equal voxels from its corner of least
- *  coordinates on. `pts_idx_of_voxels` [N, X, Y, Z, 1 + max] gets the first points of each voxel in
- *  their order, after their number, `argmax` [N, X, Y, Z, C] the point of each maximum, of equal
- *  ones the first, or -1 without one; NaN counts as the largest. The caller fills the outputs with
- *  0: features of voxels without points, lists beyond their number, and for averages `argmax` stay
- *  as they are. Source: Shi et al., From points to parts, 2019; MMCV's roiaware_pool3d.
+ *  on top and bottom are inside. It is divided into X × Y × Z equal voxels from its least corner
+ *  on. `pts_idx_of_voxels` [N, X, Y, Z, 1 + max] gets the number of points of each voxel, followed
+ *  by its first points in order; `argmax` [N, X, Y, Z, C] gets the point of each maximum, the first
+ *  of equal ones, or -1 if there is none; NaN counts as the largest. The caller fills the outputs
+ *  with 0: features of voxels without points, unused list entries, and `argmax` for averages are
+ *  unchanged. Source: Shi et al., From points to parts, 2019; MMCV's roiaware_pool3d.
  *  @param[inout] argmax dtype int32
  *  @param[inout] pts_idx_of_voxels dtype int32
  *  @param[inout] pooled_features dtype float32, float64
@@ -1452,8 +1452,8 @@ DIOPI_API diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTe
                                                int64_t pool_method);
 
 /** Gradient of diopiRoiawarePool3dMmcv with respect to the features, added to `grad_in` [P, C],
- *  which the caller fills with 0: that of an average to all points of its list, that of a maximum
- *  to the one that `argmax` names, if that is not -1.
+ *  which the caller fills with 0: the gradient of an average to all points of its list, that of a
+ *  maximum to the point in `argmax`, unless that is -1.
  *  @param[inout] grad_in dtype float32, float64
  *  @param[in] pts_idx_of_voxels dtype int32
  *  @param[in] argmax dtype int32
@@ -1467,10 +1467,10 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
                                                        int64_t pool_method);
 
 /** The first S points inside each box: `pooled_features` [B, M, S, 3 + C] joins `xyz` [B, N, 3] and
- *  `pts_feature` [B, N, C] of the points in `boxes3d` [B, M, 7], which are as those of
- *  diopiRoiawarePool3dMmcv; where there are fewer, they are repeated from the first one on.
- *  `pooled_empty_flag` [B, M], which the caller fills with 0, becomes 1 for a box without points,
- *  whose features stay as they are. Source: Shi et al., PointRCNN, 2019; MMCV's roipoint_pool3d.
+ *  `pts_feature` [B, N, C] of the points in `boxes3d` [B, M, 7], given as in
+ *  diopiRoiawarePool3dMmcv; fewer points are repeated from the first one on. `pooled_empty_flag`
+ *  [B, M], which the caller fills with 0, becomes 1 for a box without points, whose features are
+ *  unchanged. Source: Shi et al., PointRCNN, 2019; MMCV's roipoint_pool3d.
  *  @param[inout] pooled_features dtype float32, float64
  *  @param[inout] pooled_empty_flag dtype int32
  *  @param[in] xyz dtype like pooled_features

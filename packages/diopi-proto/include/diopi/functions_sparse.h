@@ -23,10 +23,10 @@
 
 /* sparse: Operators on sparse CSR tensors. */
 
-/** `out` [m, n] = `input` · `mat2` [k, n], where `input` is a sparse CSR tensor [m, k]: row i holds
- *  the values from number crow_indices[i] up to crow_indices[i + 1], at the columns that
- *  col_indices says. What it does not hold is not multiplied, infinite or not; equal columns add
- *  up. A strided `input` or a sparse `mat2` is declined with diopiNoImplement.
+/** `out` [m, n] = `input` · `mat2` [k, n], where `input` is a sparse CSR tensor [m, k]: row i
+ *  contains the values from index crow_indices[i] to below crow_indices[i + 1], at the columns in
+ *  col_indices. Missing elements are not multiplied, not even with infinity; equal columns are
+ *  added. A strided `input` or a sparse `mat2` is declined with diopiNoImplement.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float32, float64; sparse CSR; its indices are int32 or int64
  *  @param[in] mat2 dtype like input */

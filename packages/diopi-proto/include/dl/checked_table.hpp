@@ -63,7 +63,7 @@ inline dl_status_t* memory_allocate(dl_vendor_t* self, int32_t device, uint64_t 
     return status;
   if (found == nullptr)
     return defect(format("it reports success but returns no memory (%" PRIu64 " bytes)", bytes));
-  // Not freed: passing a wrong address to memory_free could crash.
+  // The memory is not freed, because passing a wrong address to memory_free could crash.
   if (reinterpret_cast<uintptr_t>(found) % kAlignment != 0) {
     return defect(format("its memory at %p is not aligned to 64 bytes", found));
   }

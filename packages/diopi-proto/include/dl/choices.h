@@ -6,9 +6,9 @@
  * depend. A host records the keys that occur in a program, measures the candidates for each key,
  * and installs a table of the fastest. From then on the vendor looks up exact keys in that table.
  *
- * The table belongs to the library's copy in this process: all instances and devices share it.
- * A lookup takes no lock. Without a table, results are bit-identical to those of a vendor without
- * this extension. */
+ * The table belongs to the loaded copy of the library in this process: all instances and devices
+ * share it. A lookup takes no lock. Without a table, results are bit-identical to those of a vendor
+ * without this extension. */
 #ifndef DL_CHOICES_H_
 #define DL_CHOICES_H_
 
@@ -33,7 +33,7 @@ typedef struct dl_choice_entry {
 
 typedef struct dl_choice_properties {
   uint64_t struct_size;
-  /* One line with everything on which a measured choice depends besides its key: the releases of
+  /* One line with everything except the key on which a measured choice depends: the releases of
    * the vendor, of its libraries and of the driver, and the device. The host must not install
    * entries that were measured under another identity. */
   char identity[1024];

@@ -68,7 +68,7 @@ typedef struct dl_communicator_extension {
   dl_status_t* (*all_reduce)(dl_vendor_t* vendor, void* communicator, const void* send,
                              void* receive, uint64_t count, int32_t dtype, int32_t reduce,
                              void* stream);
-  /* As all_reduce, on `root` alone; `receive` may be NULL elsewhere. */
+  /* As all_reduce, with the result on `root` only; `receive` may be NULL elsewhere. */
   dl_status_t* (*reduce)(dl_vendor_t* vendor, void* communicator, const void* send, void* receive,
                          uint64_t count, int32_t dtype, int32_t reduce, int32_t root, void* stream);
   /* Copies `send` of `root` to `receive` of all ranks; `send` may be NULL elsewhere. */
@@ -86,7 +86,7 @@ typedef struct dl_communicator_extension {
   /* Copies part p of `send` to part `rank` of `receive` of rank p; a part has `count` elements. */
   dl_status_t* (*all_to_all)(dl_vendor_t* vendor, void* communicator, const void* send,
                              void* receive, uint64_t count, int32_t dtype, void* stream);
-  /* As all_gather, on `root` alone; `receive` may be NULL elsewhere. */
+  /* As all_gather, with the result on `root` only; `receive` may be NULL elsewhere. */
   dl_status_t* (*gather)(dl_vendor_t* vendor, void* communicator, const void* send, void* receive,
                          uint64_t count, int32_t dtype, int32_t root, void* stream);
   /* Copies part r of `send` of `root` to rank r; `send` may be NULL elsewhere. */

@@ -5,8 +5,8 @@
  * after it was written to. Either call drops the cached data, also when another user has declared
  * the same range: that user may not know of the write yet. Only calls of threads that use constants
  * read the cached data; their results may differ in bits from those of other threads, within the
- * operators' tolerance. All other threads read the memory itself. Ranges belong to the library's
- * copy in this process: all instances and devices share them. */
+ * operators' tolerance. All other threads read the memory itself. Ranges belong to the loaded copy
+ * of the library in this process: all instances and devices share them. */
 #ifndef DL_CONSTANTS_H_
 #define DL_CONSTANTS_H_
 

@@ -22,8 +22,8 @@ namespace dl::foreign {
 
 class Code {
  public:
-  // Reads the mappings again for an unknown address: a library may have loaded others or generated
-  // code. If /proc/self/maps is unavailable, any readable address is accepted.
+  // Reads the mappings again for an unknown address, because a library may have loaded other files
+  // or generated code. If /proc/self/maps is unavailable, any readable address is accepted.
   bool has(const void* pointer) {
     if (knows(pointer)) return true;
     read();

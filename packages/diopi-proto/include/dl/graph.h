@@ -25,7 +25,7 @@ typedef struct dl_graph_extension {
 
   /* `flags` is zero. A stream that captures already is DL_INVALID_ARGUMENT. */
   dl_status_t* (*capture_begin)(dl_vendor_t* vendor, int32_t device, void* stream, uint64_t flags);
-  /* Ends the capture even if it fails: afterwards the stream runs its work again. */
+  /* Ends the capture even if it fails: afterwards the stream executes its work again. */
   dl_status_t* (*capture_end)(dl_vendor_t* vendor, int32_t device, void* stream, void** graph);
   /* 1 while the stream captures. */
   dl_status_t* (*capture_status)(dl_vendor_t* vendor, int32_t device, void* stream,
@@ -33,7 +33,7 @@ typedef struct dl_graph_extension {
 
   dl_status_t* (*properties)(dl_vendor_t* vendor, int32_t device, void* graph,
                              dl_graph_properties_t* properties);
-  /* Enqueues all of the graph as one item, in stream order. A graph may be enqueued again before it
+  /* Enqueues the whole graph as one item, in stream order. A graph may be enqueued again before it
    * has finished; its runs do not overlap. */
   dl_status_t* (*launch)(dl_vendor_t* vendor, int32_t device, void* graph, void* stream);
   /* No enqueued work may use the graph. */

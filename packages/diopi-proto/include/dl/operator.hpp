@@ -22,7 +22,7 @@
 #include "dl/context.h"
 #include "dl/vendor.h"
 
-// This header defines the variable itself; the macro stays usable in sources that include it.
+// This header defines the variable itself; the macro is still usable in sources that include it.
 extern "C" {
 inline __attribute__((visibility("hidden"))) __thread diopiContextHandle_t dl_current_context =
     nullptr;

@@ -113,8 +113,8 @@ typedef struct dl_vendor_table {
   dl_status_t* (*memory_set)(dl_vendor_t* vendor, int32_t device, void* memory, int32_t value,
                              uint64_t bytes, void* stream);
 
-  /* Streams. NULL is the default stream of the device that the call names, or whose index stands in
-   * the context; it needs no creation. Higher priority is a lower number. */
+  /* Streams. NULL is the default stream of the device that the call names, or whose index is in the
+   * context; it need not be created. A lower number is a higher priority. */
   dl_status_t* (*stream_create)(dl_vendor_t* vendor, int32_t device, int32_t priority,
                                 void** stream);
   dl_status_t* (*stream_destroy)(dl_vendor_t* vendor, int32_t device, void* stream);
