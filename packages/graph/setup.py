@@ -1,4 +1,4 @@
-"""The folders of the wheel and libdl_graph; all else stands in pyproject.toml."""
+"""Folders of the wheel and the library libdl_graph; all other settings are in pyproject.toml."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from setuptools import find_namespace_packages, setup
 
 from diopi_proto.build import VendorLibrary, build_vendor_library
 
-# The header stands next to src/, where a C project looks for it, and inside the wheel's package.
+# The header is next to src/, where a C project expects it, and in the package of the wheel.
 HEADERS = {"dl_graph.include.dl": "include/dl"}
 
 setup(

@@ -1,6 +1,6 @@
 """Write the generated files of dl-graph: ``python codegen/generate.py [--check]``.
 
-They follow from the contract's schema and headers and from ``dl/contract_graph.h``, and are
+They are generated from the contract's schema and headers and from ``dl/contract_graph.h``, and are
 committed.
 """
 
@@ -23,9 +23,9 @@ HEADER = PACKAGE / "include" / "dl" / "contract_graph.h"
 
 
 def outputs(contract: Path = CONTRACT) -> dict[Path, str]:
-    """Return the text of every generated file; write nothing.
+    """Return the text of every generated file without writing it.
 
-    :param contract: folder that holds the contract's schema/ and include/.
+    :param contract: folder with the contract's schema/ and include/.
     """
     include = contract / "include"
     return {
@@ -43,7 +43,7 @@ def notice(source: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail when a file would change"
+        "--check", action="store_true", help="write nothing; exit with 1 if a file is out of date"
     )
     check = parser.parse_args().check
     files = outputs()

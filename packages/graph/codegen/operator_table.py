@@ -86,7 +86,7 @@ def _refused(operator: Operator) -> str:
         if parameter.type in ("bool*", "double*", "int64_t*"):
             return "it returns a host scalar"
         if parameter.value_type not in _TYPES:
-            return f"a graph has no {parameter.value_type}"
+            return f"graphs do not support {parameter.value_type}"
     return ""
 
 

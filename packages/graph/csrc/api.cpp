@@ -1,4 +1,4 @@
-// The C functions of dl/contract_graph.h.
+// Implementation of the C functions of dl/contract_graph.h.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -55,7 +55,7 @@ dl_status_t* answered(const std::string& name, Body&& body) noexcept {
     } catch (const Failure& failure) {
       return checked::make_status(failure.code, name + ": " + failure.what());
     } catch (const std::bad_alloc&) {
-      return checked::make_status(DL_OUT_OF_MEMORY, name + ": there is no memory for it");
+      return checked::make_status(DL_OUT_OF_MEMORY, name + ": out of memory");
     }
   });
 }
@@ -72,7 +72,7 @@ dl_status_t* opened(const std::string& name, dl_contract_graph_t** graph,
 
 const Entry& entry_at(const Graph& graph, int64_t entry) {
   if (entry < 0 || static_cast<uint64_t>(entry) >= graph.entries.size())
-    throw Failure("there is no entry " + std::to_string(entry) + "; there are " +
+    throw Failure("no entry has the index " + std::to_string(entry) + "; their number is " +
                   std::to_string(graph.entries.size()));
   return graph.entries[static_cast<size_t>(entry)];
 }
@@ -113,7 +113,7 @@ DL_EXPORT dl_status_t* dl_contract_graph_plan(const dl_contract_graph_t* graph, 
   return answered(graph->name, [&] {
     const dl::graph::Entry& entry = dl::graph::entry_at(dl::graph::graph_of(graph), number);
     if (offset_count != entry.storages.size())
-      throw Failure("the entry has " + std::to_string(entry.storages.size()) + " storages");
+      throw Failure("the number of storages has to be " + std::to_string(entry.storages.size()));
     const dl::graph::Concrete sized = dl::graph::concrete(entry, {sizes, sizes + count});
     dl::graph::verify_sizes(entry, sized);
     const dl::graph::Lifetimes lifetimes(entry, sized);
@@ -134,7 +134,7 @@ DL_EXPORT dl_status_t* dl_contract_graph_tiling(const dl_contract_graph_t* graph
   return answered(graph->name, [&] {
     const dl::graph::Entry& entry = dl::graph::entry_at(dl::graph::graph_of(graph), number);
     if (call_count != entry.calls.size())
-      throw Failure("the entry has " + std::to_string(entry.calls.size()) + " calls");
+      throw Failure("the number of calls has to be " + std::to_string(entry.calls.size()));
     const dl::graph::Concrete sized = dl::graph::concrete(entry, {sizes, sizes + count});
     dl::graph::verify_sizes(entry, sized);
     const dl::graph::Tiling tiling = dl::graph::make_tiling(

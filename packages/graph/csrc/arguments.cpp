@@ -53,7 +53,7 @@ class Reader {
         break;
       case Type::kBool:
       case Type::kBoolPointer:
-        if (!json.is(Json::Kind::kBool)) throw Failure("neither true nor false");
+        if (!json.is(Json::Kind::kBool)) throw Failure("not a boolean; write true or false");
         out.number = json.boolean ? 1 : 0;
         break;
       case Type::kScalar:
@@ -62,7 +62,7 @@ class Reader {
       case Type::kString:
         out.word = word(json);
         allow(out.word);
-        if (out.word.find('\0') != std::string::npos) throw Failure("a NUL in a string");
+        if (out.word.find('\0') != std::string::npos) throw Failure("a string contains NUL");
         break;
       default:
         out.number = enumerator(word(json));
@@ -73,18 +73,18 @@ class Reader {
 
  private:
   static const std::string& word(const Json& json) {
-    if (!json.is(Json::Kind::kString)) throw Failure("no string where one has to be");
+    if (!json.is(Json::Kind::kString)) throw Failure("not a string");
     return json.string;
   }
 
   static int64_t constant(const Json& json) {
-    if (!json.is(Json::Kind::kInteger)) throw Failure("no plain number where one has to be");
+    if (!json.is(Json::Kind::kInteger)) throw Failure("not an integer");
     return json.integer;
   }
 
   const std::vector<Json>& list(const Json& json) const {
-    if (!json.is(Json::Kind::kArray)) throw Failure("no list where one has to be");
-    if (json.array.size() > kLongestList) throw Failure("a list of more than 4096 entries");
+    if (!json.is(Json::Kind::kArray)) throw Failure("not a list");
+    if (json.array.size() > kLongestList) throw Failure("the list has more than 4096 entries");
     if (parameter_.fixed != 0 && json.array.size() != static_cast<size_t>(parameter_.fixed))
       throw Failure("the operator takes " + std::to_string(parameter_.fixed) + " entries, not " +
                     std::to_string(json.array.size()));
@@ -99,7 +99,7 @@ class Reader {
   int64_t value(const Json& json) const {
     const int64_t place = constant(json);
     if (place < 0 || static_cast<uint64_t>(place) >= entry_.values.size())
-      throw Failure("value " + std::to_string(place) + " is not there; there are " +
+      throw Failure("value " + std::to_string(place) + " does not exist; the number of values is " +
                     std::to_string(entry_.values.size()));
     return place;
   }
@@ -121,11 +121,11 @@ class Reader {
     }
     if (json.array.size() != 3 || !json.array[0].is(Json::Kind::kString) ||
         json.array[0].string != "/")
-      throw Failure("no number; write it as \"0x1.8p+0\" or [\"/\", a, b]");
+      throw Failure("not a number; write \"0x1.8p+0\" or [\"/\", a, b]");
     out.sizes.emplace_back(json.array[1], entry_.symbols);
     out.sizes.emplace_back(json.array[2], entry_.symbols);
     if (out.sizes[1].range(entry_.symbols).min <= 0)
-      throw Failure("it divides by " + out.sizes[1].text(entry_.symbols) +
+      throw Failure("the divisor is " + out.sizes[1].text(entry_.symbols) +
                     ", which may not be positive");
   }
 
@@ -185,7 +185,7 @@ class Reader {
   const Parameter& parameter_;
 };
 
-// Arrays that one parameter counts are equally long.
+// Arrays with the same count parameter must have equal lengths.
 void check_counts(const Call& call) {
   for (size_t count = 0; count < call.called->count; ++count) {
     if (call.called->parameter(count).type != Type::kCount) continue;
@@ -195,7 +195,7 @@ void check_counts(const Call& call) {
       if (array.counted_by != static_cast<int16_t>(count) || call.arguments[place].null) continue;
       const auto entries = static_cast<int64_t>(call.arguments[place].places.size());
       if (length >= 0 && length != entries)
-        throw Failure(std::string(array.name) + " has another length than the list before it");
+        throw Failure(std::string(array.name) + " and the list before it must have equal lengths");
       length = entries;
     }
   }
@@ -242,10 +242,10 @@ Call read_call(const Json& json, const Graph& graph, const Entry& entry) {
   const std::string& name = json.array[0].string;
   out.called = find_operator(name);
   if (out.called == nullptr)
-    throw Failure("the contract has no operator " + shown(name) + "; a newer dl-graph may");
+    throw Failure("unknown operator " + shown(name) + "; a newer dl-graph may know it");
   return within(name, [&] {
     if (*out.called->refused != '\0')
-      throw Failure(std::string("it cannot stand in a graph: ") + out.called->refused);
+      throw Failure(std::string("a graph cannot contain it: ") + out.called->refused);
     Fields fields(json.array[1]);
     for (size_t place = 0; place < out.called->count; ++place) {
       const Parameter& parameter = out.called->parameter(place);

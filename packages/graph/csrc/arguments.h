@@ -1,4 +1,4 @@
-// The arguments of a call as a file has them.
+// Reader of a call and its arguments in a graph file.
 #pragma once
 
 #include "fields.h"
@@ -9,7 +9,7 @@ namespace dl::graph {
 // Throws Failure, which names the call and the parameter.
 Call read_call(const Json& json, const Graph& graph, const Entry& entry);
 
-// A number as Python's float.hex() writes it. Throws Failure.
+// Parses a number in the format of Python's float.hex(). Throws Failure.
 double read_hex(const std::string& text);
 
 }  // namespace dl::graph

@@ -25,7 +25,7 @@ Bound Binder::bind(const Call& call, const HandleOf& handle_of) {
 }
 
 diopiSize_t Binder::list(const Argument& argument) {
-  // One more than needed: an empty list is not NULL, which would mean "not given".
+  // One element more than needed: an empty list must not be NULL, which means "not given".
   std::vector<int64_t>& kept = lists_.emplace_back();
   for (const Expression& each : argument.sizes) kept.push_back(each.value(sizes_));
   kept.push_back(0);
@@ -54,7 +54,7 @@ Binder::Slot Binder::slot(const Call& call, size_t place, const HandleOf& handle
         out.int64 = std::max(out.int64, static_cast<int64_t>(call.arguments[other].places.size()));
     return out;
   }
-  // All that may be absent is a pointer, or a list whose absence is NULL data.
+  // An optional argument is a pointer, or a list that is absent if its data pointer is NULL.
   if (argument.null) return out;
   const auto pointed = [&](Slot value) { out.pointer = kept(value); };
   const auto number = [&] { return argument.sizes[0].value(sizes_); };

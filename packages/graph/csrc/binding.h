@@ -1,4 +1,4 @@
-// Calls with their arguments in the form in which the vendor's functions take them.
+// Calls with their arguments in the form that the vendor's functions expect.
 #pragma once
 
 #include <deque>
@@ -18,21 +18,21 @@ struct Bound {
   void** values = nullptr;
 };
 
-// The failure to throw for a call that failed; it names the call.
+// Returns the failure to throw for a failed call. Its message names the call.
 Failure call_failure(const Device& device, const Entry& entry, size_t number, diopiError_t code,
                      Context& context);
 
-// Keeps what the calls point to.
+// Converter of calls, and owner of all objects to which their arguments point.
 class Binder {
  public:
-  // The handle of a value; asked once for each tensor of a call, in the order of each_tensor.
+  // Returns the handle of a value; called once per tensor of a call, in the order of each_tensor.
   using HandleOf = std::function<Handle&(size_t value)>;
 
-  // `sizes` and the generators, those of the graph, outlive it.
+  // `sizes` and the graph's generators must outlive the binder.
   Binder(const Device& device, const Sizes& sizes, std::deque<dl_generator_prefix_t>& generators)
       : device_(device), sizes_(sizes), generators_(generators) {}
 
-  // Throws Failure: the operator is not bound.
+  // Throws Failure if the vendor does not implement the operator.
   Bound bind(const Call& call, const HandleOf& handle_of);
 
  private:

@@ -10,7 +10,7 @@ Blocks::Blocks(const Device& device, const Entry& entry, const Concrete& sized, 
       group_(std::move(group)),
       plan_(make_plan(Lifetimes(entry, sized, group_))),
       generators_(generators) {
-  // Now, so that a lack of memory fails the opening of the session and not a run.
+  // Created now, so that a lack of memory makes the opening of the session fail, not a run.
   idle_.push_back(make_lane());
 }
 
@@ -41,7 +41,7 @@ void Blocks::run_some(int64_t begin, int64_t end) noexcept {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (!failure_) failure_ = known != nullptr ? *known : Failure(error.what(), DL_ERROR);
   } catch (...) {
-    // An operator is code of a vendor, and may throw anything.
+    // An operator is vendor code and may throw anything.
     const std::lock_guard<std::mutex> guard(mutex_);
     if (!failure_)
       failure_ = Failure("an operator threw an exception that is not a std::exception", DL_ERROR);
@@ -58,7 +58,7 @@ void Blocks::run(const std::deque<Handle>& whole) {
   };
   const bool threads = DL_HAS_FIELD(&host, dl_host_t, num_threads) && host.num_threads != nullptr &&
                        host.parallel_for != nullptr && host.num_threads(&host) > 1;
-  // A pool that cannot be used has run nothing.
+  // If parallel_for fails, it has not run any block.
   if (!threads || host.parallel_for(&host, 0, count, 1, some, this) != DL_OK) run_some(0, count);
   if (failure_) throw Failure(*failure_);
 }

@@ -1,4 +1,4 @@
-// A group that runs: its blocks, spread over the host's threads.
+// Execution of a group: its blocks, distributed over the host's threads.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@ namespace dl::graph {
 
 class Blocks {
  public:
-  // All but the group outlive it.
+  // All arguments except the group must outlive this object.
   Blocks(const Device& device, const Entry& entry, const Concrete& sized, Group group,
          std::deque<dl_generator_prefix_t>& generators);
 
-  // As Lane::run, for all blocks.
+  // Runs all blocks; see Lane::run.
   void run(const std::deque<Handle>& whole);
   void poison(int value);
   const Group& group() const { return group_; }
@@ -31,10 +31,10 @@ class Blocks {
   const Group group_;
   const Plan plan_;
   std::deque<dl_generator_prefix_t>& generators_;
-  const std::deque<Handle>* whole_ = nullptr;  // of the run
+  const std::deque<Handle>* whole_ = nullptr;  // of the current run
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> idle_;
-  std::optional<Failure> failure_;  // the first one of the run
+  std::optional<Failure> failure_;  // the first one in the current run
 };
 
 }  // namespace dl::graph

@@ -21,7 +21,7 @@ int64_t positive(const Expression& expression, const Entry& entry, const Sizes& 
   if (value < 0)
     throw Failure(std::string(what) + " " + expression.text(entry.symbols) + " is " +
                   std::to_string(value) + sizes_text(entry, sizes) +
-                  "; add a guard that leaves such sizes out");
+                  "; add a guard that excludes such sizes");
   return value;
 }
 
@@ -36,11 +36,11 @@ ConcreteView concrete_view(const Entry& entry, const View& view, const Sizes& si
     out.shape.push_back(positive(view.shape[i], entry, sizes, "the size"));
     out.strides.push_back(positive(view.strides[i], entry, sizes, "the stride"));
     numel *= out.shape[i];
-    // Each step stays in range: both factors are below 2^63, and the sum is checked.
+    // No step overflows: both factors are below 2^63, and the sum is checked.
     span += static_cast<__int128>(out.shape[i] - 1) * out.strides[i];
     if (numel > std::numeric_limits<int64_t>::max() ||
         (out.shape[i] != 0 && span > std::numeric_limits<int64_t>::max()))
-      throw Failure("it has more elements than 64 bits can count" + sizes_text(entry, sizes));
+      throw Failure("the number of its elements overflows 64 bits" + sizes_text(entry, sizes));
   }
   out.numel = static_cast<int64_t>(numel);
   if (numel == 0) span = 0;
@@ -68,7 +68,7 @@ bool same_view(const ConcreteView& a, const ConcreteView& b) {
 Concrete concrete(const Entry& entry, const Sizes& sizes) {
   return within("entry " + entry.name, [&] {
     if (sizes.size() != entry.symbols.size())
-      throw Failure("it has " + std::to_string(entry.symbols.size()) + " symbols, not " +
+      throw Failure("the number of symbols is " + std::to_string(entry.symbols.size()) + ", not " +
                     std::to_string(sizes.size()));
     for (size_t i = 0; i < sizes.size(); ++i) {
       const Symbol& symbol = entry.symbols[i];

@@ -1,4 +1,4 @@
-// An entry of a graph for one tuple of sizes.
+// Entry of a graph with all expressions evaluated for one tuple of sizes.
 #pragma once
 
 #include <vector>
@@ -13,17 +13,17 @@ struct ConcreteView {
   int64_t offset = 0;            // in elements
   int64_t item = 0;              // bytes of an element
   int64_t numel = 0;
-  int64_t begin = 0;  // the bytes of the storage from the first element to the last
+  int64_t begin = 0;  // range of bytes in the storage, from the first element to the last one
   int64_t end = 0;
 
-  // Bytes from an element to the next one along a dimension; 0 where there is none, and the stride
-  // may be any number.
+  // Stride of a dimension in bytes; 0 for a dimension with at most one element, whose stride in the
+  // graph is arbitrary.
   int64_t step_bytes(size_t dim) const {
     return numel > 0 && shape[dim] > 1 ? strides[dim] * item : 0;
   }
 };
 
-// Two views with the same elements in the same order.
+// Returns true if two views have the same elements in the same order.
 bool same_view(const ConcreteView& a, const ConcreteView& b);
 
 struct Concrete {
@@ -32,11 +32,11 @@ struct Concrete {
   std::vector<ConcreteView> views;
 };
 
-// Throws Failure: a symbol outside of its range, a guard that does not hold, a negative size, a
-// view that leaves its storage.
+// Throws Failure if a symbol is outside its range, a guard does not hold, a size is negative, or a
+// view extends beyond its storage.
 Concrete concrete(const Entry& entry, const Sizes& sizes);
 
-// The parameters of a call that are tensors, one after the other.
+// Calls `body` for each tensor parameter of a call, in order.
 template <typename Body>
 void each_tensor(const Call& call, Body&& body) {
   for (size_t place = 0; place < call.arguments.size(); ++place) {
@@ -47,7 +47,7 @@ void each_tensor(const Call& call, Body&& body) {
   }
 }
 
-// Description of a call in messages.
+// Returns the description of a call for messages.
 std::string call_text(const Entry& entry, size_t number);
 
 }  // namespace dl::graph

@@ -37,7 +37,7 @@ class Descriptor {
   int number_;
 };
 
-// Opening a device may act on it, so this is asked of the path first, and again of what was opened.
+// Called before opening, which has side effects on some devices, and again on the opened file.
 uint64_t regular_size(const struct stat& status) {
   if (!S_ISREG(status.st_mode))
     throw Failure("it is a folder, a FIFO, a socket or a device, not a regular file");
@@ -49,7 +49,7 @@ void read_at_start(const Descriptor& file, unsigned char* to, uint64_t count) {
     const ssize_t got = pread(file.number(), to + done, count - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail("it cannot be read");
-    if (got == 0) throw Failure("it was cut off while it was read");
+    if (got == 0) throw Failure("it was truncated while it was read");
     done += static_cast<uint64_t>(got);
   }
 }
@@ -70,7 +70,7 @@ Content Content::of_file(const char* path) {
   void* const memory = mmap(nullptr, count, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (memory == MAP_FAILED) fail("it cannot be mapped");
   Content made(static_cast<unsigned char*>(memory), count, true);
-  // The header is verified, so that nothing may change it afterwards: memory of our own instead.
+  // Private copy of the header: other processes must not change it after verification.
   if (mmap(memory, header, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
            0) == MAP_FAILED)
     fail("its header cannot be read");

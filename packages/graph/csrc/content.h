@@ -1,4 +1,4 @@
-// The bytes of a graph file: a private mapping of the file, or a copy of memory.
+// Bytes of a graph file: a private mapping of the file, or a copy of memory.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace dl::graph {
 
 class Content {
  public:
-  // Maps a regular file. Throws Failure: it is another kind of file, cannot be read, or its header
-  // does not describe as many bytes as it has. Reads no more of it than the header before that.
+  // Maps a regular file. Throws Failure if it is not a regular file, cannot be read, or its header
+  // does not match its length. Only the header is read for these checks.
   static Content of_file(const char* path);
-  // Aligned as the memory of a device, which it may have to stand for. Throws std::bad_alloc.
+  // Aligned like device memory, because it may be used as such. Throws std::bad_alloc.
   static Content copy_of(const void* bytes, uint64_t count);
 
   Content(Content&& other) noexcept

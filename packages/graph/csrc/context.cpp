@@ -25,7 +25,7 @@ diopiError_t guarded(diopiContextHandle_t ctx, Body&& body) noexcept {
     try {
       Context::of(ctx).failed(error.what());
     } catch (...) {
-      return diopiErrorOccurred;  // no memory to say more
+      return diopiErrorOccurred;  // no memory for a message
     }
     return diopiErrorOccurred;
   }
@@ -33,7 +33,7 @@ diopiError_t guarded(diopiContextHandle_t ctx, Body&& body) noexcept {
 
 std::vector<int64_t> numbers(const diopiSize_t& given) {
   if (given.len < 0 || given.len > kMostDimensions || (given.len > 0 && given.data == nullptr))
-    throw Failure("diopiRequireTensor was called with sizes or strides that are none");
+    throw Failure("diopiRequireTensor was called with invalid sizes or strides");
   return given.len == 0 ? std::vector<int64_t>()
                         : std::vector<int64_t>(given.data, given.data + given.len);
 }
@@ -82,7 +82,7 @@ diopiError_t generator_set_state(diopiGeneratorHandle_t generator, diopiConstTen
 }
 
 diopiError_t record_start(diopiContextHandle_t, const char*, void** record) {
-  *record = nullptr;  // no profiler listens
+  *record = nullptr;  // there is no profiler
   return diopiSuccess;
 }
 
@@ -92,7 +92,7 @@ diopiError_t device_error(diopiContextHandle_t ctx, dl_device_error_t** word) {
   return guarded(ctx, [&](Context& context) { *word = context.error_word(); });
 }
 
-// The text of an error word, with the fields that it names filled in.
+// Returns the message of an error word, with its placeholders replaced by the fields.
 std::string words_of(dl_device_error_t& error) {
   error.operator_name[sizeof error.operator_name - 1] = '\0';
   error.text[sizeof error.text - 1] = '\0';
@@ -161,7 +161,7 @@ Handle& Context::require(std::vector<int64_t> shape, std::vector<int64_t> stride
                          int32_t place) {
   required_used_ = true;
   const int64_t item = dl_dtype_bytes(dtype);
-  if (item == 0) throw Failure("diopiRequireTensor was called with a dtype that is none");
+  if (item == 0) throw Failure("diopiRequireTensor was called with an invalid dtype");
   if (strides.empty() && !shape.empty()) {
     strides.assign(shape.size(), 1);
     for (size_t i = shape.size() - 1; i-- > 0;)
@@ -169,7 +169,7 @@ Handle& Context::require(std::vector<int64_t> shape, std::vector<int64_t> stride
         throw Failure("diopiRequireTensor was called with sizes that overflow");
   }
   if (strides.size() != shape.size())
-    throw Failure("diopiRequireTensor was called with as many strides as no tensor has");
+    throw Failure("diopiRequireTensor was called with another number of strides than sizes");
   __int128 span = 1;
   bool empty = false;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -188,7 +188,7 @@ Handle& Context::require(std::vector<int64_t> shape, std::vector<int64_t> stride
     host_memory_.emplace_back(static_cast<size_t>(bytes) / sizeof(int64_t) + 1);
     memory = host_memory_.back().data();
   } else if (bytes > 0) {
-    throw Failure("diopiRequireTensor was called with a device that is none");
+    throw Failure("diopiRequireTensor was called with an invalid device");
   }
   Handle& made = required_.emplace_back(handle_ops(), dtype, std::move(shape), std::move(strides),
                                         0, bytes, place, device_.target().device);
@@ -197,7 +197,7 @@ Handle& Context::require(std::vector<int64_t> shape, std::vector<int64_t> stride
 }
 
 dl_device_error_t* Context::error_word() {
-  // Work that is finished when the call returns is checked by the operator itself.
+  // Operators of a synchronous device report errors themselves.
   if (device_.can(DL_CAP_SYNCHRONOUS)) return nullptr;
   if (word_.data() == nullptr) {
     DeviceMemory made(device_, sizeof(dl_device_error_t));

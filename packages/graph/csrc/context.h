@@ -1,4 +1,4 @@
-// The context of a session's calls: what the host does for the operators that run in it.
+// Context of a session's calls: the host services for operators, such as memory and streams.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace dl::graph {
 
-// The functions behind all handles of graphs.
+// Returns the functions of all tensor handles of graphs.
 const dl_handle_ops_t& handle_ops();
 
 class Context {
@@ -22,16 +22,16 @@ class Context {
 
   diopiContextHandle_t handle() { return reinterpret_cast<diopiContextHandle_t>(&prefix_.known); }
 
-  // Before each call. Memory of the device that the last one required is used again: all work is
-  // on one stream.
+  // Called before each call. Device memory that the previous call required is reused, because all
+  // work is on one stream.
   void begin_call() {
     if (required_used_) reset();
   }
 
-  // Waits for the stream. Throws Failure: work on it found an error in its data.
+  // Waits for the stream. Throws Failure if work on it found an error in its data.
   void synchronize();
 
-  // Failure of a host function during the call that has just failed; empty if there was none.
+  // Returns the failure of a host function during the last call; empty if there was none.
   std::string take_failure() { return std::exchange(failure_, std::string()); }
 
   Handle& require(std::vector<int64_t> shape, std::vector<int64_t> strides, int32_t dtype,
@@ -53,11 +53,11 @@ class Context {
   const Device& device_;
   std::deque<Handle> required_;
   bool required_used_ = false;
-  // Device memory of calls: blocks one after the other, each filled from its start.
+  // Device memory that calls require: blocks that are filled in order, each from its start.
   std::vector<DeviceMemory> blocks_;
   size_t block_ = 0;
   uint64_t used_ = 0;
-  // Host memory of calls, which an asynchronous device may read until the next synchronization.
+  // Host memory that calls require; an asynchronous device may read it until it is synchronized.
   std::deque<std::vector<int64_t>> host_memory_;
   DeviceMemory word_;
   std::string failure_;

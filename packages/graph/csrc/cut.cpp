@@ -9,7 +9,7 @@ namespace dl::graph {
 namespace {
 
 constexpr const char* kUnknown = "it is not known to work row by row";
-constexpr const char* kShapes = "its tensors have no rows in common";
+constexpr const char* kShapes = "its tensors do not have the same rows";
 
 struct Use {
   const Parameter* parameter;
@@ -61,7 +61,7 @@ Cut elementwise(const std::vector<Use>& uses) {
   return out;
 }
 
-// The first dimension that an operator needs whole, or -1: it needs all.
+// Returns the first dimension that an operator needs as a whole; -1 if it needs all dimensions.
 int64_t first_needed(const Call& call, const RowRule& rule, const Sizes& sizes, int64_t rank) {
   for (size_t place = 0; place < call.called->count; ++place) {
     if (std::string(call.called->parameter(place).name) != rule.parameter) continue;
@@ -82,7 +82,7 @@ Cut along(const Concrete& sized, const Call& call, const RowRule& rule,
           const std::vector<Use>& uses) {
   const ConcreteView* input = nullptr;
   for (const Use& use : uses) {
-    if (among(rule.absent, use.parameter->name)) return refused("a result of it sums over rows");
+    if (among(rule.absent, use.parameter->name)) return refused("one result sums over rows");
     if (use.parameter->direction == Direction::kIn && input == nullptr) input = use.view;
   }
   if (input == nullptr) return refused(kShapes);

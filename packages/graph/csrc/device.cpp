@@ -19,7 +19,7 @@ Slot needed(Slot slot, const char* name) {
 
 Device::Device(const dl_contract_target_t& target) : target_(target) {
   if (target.host == nullptr || target.vendor == nullptr || target.checked == nullptr)
-    throw Failure("the target has no host, no vendor, or no checked vendor");
+    throw Failure("a field of the target is NULL: host, vendor or checked");
   table_ = target.checked->table;
   needed(table_->memory_allocate, "memory_allocate");
   needed(table_->memory_free, "memory_free");
@@ -29,7 +29,7 @@ Device::Device(const dl_contract_target_t& target) : target_(target) {
   if (table_->device_count != nullptr)
     check(table_->device_count(target.checked, &count), "device_count");
   if (target.device < 0 || target.device >= count)
-    throw Failure("the vendor has no device " + std::to_string(target.device) + "; it has " +
+    throw Failure("the vendor has no device " + std::to_string(target.device) + "; the count is " +
                   std::to_string(count));
   const dl_operator_t* operators = target.operators;
   uint64_t operator_count = target.operator_count;
@@ -46,9 +46,9 @@ void Device::make_current_slow() const {
 void* Device::allocate(uint64_t bytes) const {
   make_current();
   void* memory = nullptr;
-  // In whole words, which the checked table reads and writes back at both ends.
+  // Round up to words: the checked table reads and writes back a word at each end.
   if (bytes > UINT64_MAX - sizeof(uint64_t))
-    throw Failure("no memory is that large", DL_OUT_OF_MEMORY);
+    throw Failure("a size in bytes overflows", DL_OUT_OF_MEMORY);
   const uint64_t whole = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
   check(table_->memory_allocate(target_.checked, target_.device, whole, &memory),
         "memory_allocate of " + std::to_string(bytes) + " bytes");
@@ -100,7 +100,7 @@ dl_function_t Device::function(const char* name, uint64_t fingerprint) const {
   if (found != operators_.end() && !other && found->second.function != nullptr)
     return found->second.function;
   throw Failure(std::string(name) + " is not bound: vendor " + table_->name +
-                    (other ? " has it with another signature; install releases that belong together"
+                    (other ? " has it with another signature; install matching releases"
                            : " does not implement it; run the graph on another vendor"),
                 DL_NOT_SUPPORTED);
 }

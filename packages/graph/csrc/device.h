@@ -1,4 +1,4 @@
-// The device that a session runs on, and memory of it.
+// Device on which a session runs, and its memory.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace dl::graph {
 
 class Device {
  public:
-  // Throws Failure: the target lacks something that a run needs.
+  // Throws Failure if the target lacks a field or function that a run needs.
   explicit Device(const dl_contract_target_t& target);
 
   void* allocate(uint64_t bytes) const;
@@ -19,13 +19,13 @@ class Device {
   void copy(void* to, const void* from, uint64_t bytes, dl_copy_kind_t kind) const;
   void fill(void* memory, int value, uint64_t bytes) const;
   void synchronize() const;
-  // Before every operator, as other code may have chosen another device meanwhile.
+  // Called before every operator, because other code may have selected another device.
   void make_current() const {
     if (set_ != nullptr) make_current_slow();
   }
   bool can(uint64_t capability) const { return (table_->capabilities & capability) != 0; }
   std::string last_error() const;
-  // The vendor's function. Throws Failure: it has none with this signature.
+  // Returns the vendor's function. Throws Failure if it has none with this signature.
   dl_function_t function(const char* name, uint64_t fingerprint) const;
 
   const dl_contract_target_t& target() const { return target_; }
@@ -34,12 +34,12 @@ class Device {
   void make_current_slow() const;
 
   dl_contract_target_t target_;
-  std::unordered_map<std::string, dl_operator_t> operators_;  // the names in them are not ours
+  std::unordered_map<std::string, dl_operator_t> operators_;  // the caller owns the names in them
   const dl_vendor_table_t* table_;
   dl_status_t* (*set_)(dl_vendor_t*, int32_t) = nullptr;
 };
 
-// A block of device memory. 0 bytes are NULL.
+// Block of device memory. For 0 bytes the address is NULL.
 class DeviceMemory {
  public:
   DeviceMemory() = default;

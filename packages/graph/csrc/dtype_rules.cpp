@@ -46,7 +46,7 @@ int32_t complex_of(int32_t dtype) {
   }
 }
 
-// The dtype of the parameter at a place; -1: it is absent, or no tensor.
+// Returns the dtype of the parameter at an index; -1 if it is absent or not a tensor.
 int32_t dtype_at(const Entry& entry, const Call& call, int16_t place) {
   if (place < 0) return -1;
   const Type type = call.called->parameter(static_cast<size_t>(place)).type;
@@ -56,7 +56,7 @@ int32_t dtype_at(const Entry& entry, const Call& call, int16_t place) {
   return -1;
 }
 
-// The only dtype that the rule allows; -1: it does not name one.
+// Returns the only dtype that the rule allows; -1 if it allows several.
 int32_t demanded(const Entry& entry, const Call& call, const Parameter& parameter) {
   const int32_t of = dtype_at(entry, call, parameter.of);
   if (of < 0) return -1;
@@ -74,7 +74,7 @@ int32_t demanded(const Entry& entry, const Call& call, const Parameter& paramete
     case Rule::kAccumulate:
       return is_half(of) ? diopi_dtype_float32 : of;
     case Rule::kPromote:
-      // The promotion of different dtypes depends on the dimensions too; the operator checks that.
+      // The promotion of different dtypes also depends on the dimensions; the operator checks it.
       return of == dtype_at(entry, call, parameter.other) ? of : -1;
   }
   return -1;
@@ -91,7 +91,7 @@ void check_dtypes(const Entry& entry, const Call& call) {
                     view.name + "), but has to be " + dtype_text(wanted));
     if ((parameter.dtypes >> view.dtype & 1) == 0)
       throw Failure(std::string(parameter.name) + " is " + dtype_text(view.dtype) + " (value " +
-                    view.name + "), which the operator does not take");
+                    view.name + "), which the operator does not support");
   });
 }
 

@@ -5,7 +5,7 @@
 
 namespace dl::graph {
 
-// Throws Failure: the tensors of the call have dtypes that the operator does not take.
+// Throws Failure if a tensor of the call has a dtype that the operator does not support.
 void check_dtypes(const Entry& entry, const Call& call);
 
 }  // namespace dl::graph

@@ -10,14 +10,14 @@ namespace {
 constexpr int kDeepest = 32;
 const char* const kSigns[] = {"", "", "+", "-", "*", "//", "%", "max", "min"};
 
-[[noreturn]] void overflow() { throw Failure("the expression leaves the integers of 64 bits"); }
+[[noreturn]] void overflow() { throw Failure("the expression overflows 64-bit integers"); }
 
 int64_t narrowed(__int128 wide) {
   if (wide < INT64_MIN || wide > INT64_MAX) overflow();
   return static_cast<int64_t>(wide);
 }
 
-// Rounded down, as in Python; the divisor is positive.
+// Division rounded down, as in Python, by a positive divisor.
 __int128 floor_div(__int128 a, __int128 b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 int64_t applied(Expression::Op op, int64_t a, int64_t b) {
@@ -32,7 +32,7 @@ int64_t applied(Expression::Op op, int64_t a, int64_t b) {
       return narrowed(x * y);
     case Expression::Op::kDiv:
     case Expression::Op::kMod: {
-      if (b <= 0) throw Failure("the expression divides by a number that is not positive");
+      if (b <= 0) throw Failure("the expression divides by zero or a negative number");
       const __int128 quotient = floor_div(x, y);
       return narrowed(op == Expression::Op::kDiv ? quotient : x - quotient * y);
     }
@@ -46,7 +46,7 @@ int64_t applied(Expression::Op op, int64_t a, int64_t b) {
 }  // namespace
 
 Expression::Expression(const Json& json, const Symbols& symbols, int depth) {
-  if (depth > kDeepest) throw Failure("an expression of more than 32 levels");
+  if (depth > kDeepest) throw Failure("the expression has more than 32 levels");
   if (json.is(Json::Kind::kInteger)) {
     number_ = json.integer;
     return;
@@ -62,12 +62,12 @@ Expression::Expression(const Json& json, const Symbols& symbols, int depth) {
   }
   if (!json.is(Json::Kind::kArray) || json.array.size() != 3 ||
       !json.array[0].is(Json::Kind::kString))
-    throw Failure("no expression; write a number, a symbol or [\"+\", a, b]");
+    throw Failure("not an expression; write an integer, a symbol or [\"+\", a, b]");
   const auto* const sign =
       std::find(std::begin(kSigns) + 2, std::end(kSigns), json.array[0].string);
   if (sign == std::end(kSigns))
-    throw Failure("the sign " + shown(json.array[0].string) +
-                  " is unknown; there are + - * // % max min");
+    throw Failure("unknown sign " + shown(json.array[0].string) +
+                  " of an expression; expected + - * // % max or min");
   op_ = static_cast<Op>(sign - std::begin(kSigns));
   operands_.emplace_back(json.array[1], symbols, depth + 1);
   operands_.emplace_back(json.array[2], symbols, depth + 1);
@@ -96,7 +96,7 @@ Range Expression::range(const Symbols& symbols) const {
     }
     return {0, a.min >= 0 ? std::min(a.max, b.max - 1) : b.max - 1};
   }
-  // The others are monotonic in each operand: the extremes stand at the corners.
+  // The other operations are monotonic in each operand, so the extremes are at the corners.
   const int64_t corners[] = {applied(op_, a.min, b.min), applied(op_, a.min, b.max),
                              applied(op_, a.max, b.min), applied(op_, a.max, b.max)};
   return {*std::min_element(std::begin(corners), std::end(corners)),
@@ -117,7 +117,7 @@ Guard::Guard(const Json& json, const Symbols& symbols) {
   if (!json.is(Json::Kind::kArray) || json.array.size() != 3 ||
       !json.array[0].is(Json::Kind::kString) ||
       (json.array[0].string != "==" && json.array[0].string != "<=" && json.array[0].string != "<"))
-    throw Failure("no guard; write [\"==\", a, b], [\"<=\", a, b] or [\"<\", a, b]");
+    throw Failure("not a guard; write [\"==\", a, b], [\"<=\", a, b] or [\"<\", a, b]");
   relation = json.array[0].string;
   left = Expression(json.array[1], symbols);
   right = Expression(json.array[2], symbols);

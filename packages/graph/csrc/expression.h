@@ -9,7 +9,7 @@
 
 namespace dl::graph {
 
-// The symbols of an entry by name; the index is their place in a tuple of sizes.
+// Symbol of an entry. Its index is its position in a tuple of sizes.
 struct Symbol {
   std::string name;
   int64_t min = 0;
@@ -29,27 +29,27 @@ class Expression {
   enum class Op : uint8_t { kConstant, kSymbol, kAdd, kSub, kMul, kDiv, kMod, kMax, kMin };
 
   Expression() = default;
-  // Throws Failure: no expression, a symbol that is not declared, more than 32 levels.
+  // Throws Failure if it is not an expression, has an undeclared symbol or more than 32 levels.
   Expression(const Json& json, const Symbols& symbols, int depth = 0);
 
-  // For these sizes. Throws Failure if a step leaves int64 or divides by what is not positive.
+  // Returns the value for these sizes. Throws Failure if a step overflows or a divisor is <= 0.
   int64_t value(const Sizes& sizes) const;
-  // The range of all values that it can have. Throws Failure if a step may leave int64 or divide by
-  // a number that is not positive.
+  // Returns the range of its values for all sizes. Throws Failure if a step may overflow int64 or a
+  // divisor may be zero or negative.
   Range range(const Symbols& symbols) const;
 
   bool is_constant() const { return op_ == Op::kConstant; }
-  // The place of the symbol that it is, or -1.
+  // Returns the index of the symbol if the expression is just a symbol, else -1.
   int64_t symbol() const { return op_ == Op::kSymbol ? number_ : -1; }
   std::string text(const Symbols& symbols) const;
 
  private:
   Op op_ = Op::kConstant;
-  int64_t number_ = 0;  // the constant, or the place of the symbol
+  int64_t number_ = 0;  // the constant, or the index of the symbol
   std::vector<Expression> operands_;
 };
 
-// A condition that each run must meet: ["<=", a, b].
+// Condition that each run must satisfy: ["<=", a, b].
 struct Guard {
   Guard(const Json& json, const Symbols& symbols);
   bool holds(const Sizes& sizes) const;

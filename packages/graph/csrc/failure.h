@@ -1,4 +1,4 @@
-// Why a graph is refused or a run fails.
+// Exception with the reason why a graph is rejected or a run fails.
 #pragma once
 
 #include <stdexcept>
@@ -15,14 +15,14 @@ class Failure : public std::runtime_error {
   int32_t code;
 };
 
-// Foreign text in a message: quoted, cut, and without control characters.
+// Quotes foreign text for a message: shortened, without control characters.
 inline std::string shown(const std::string& text) {
   std::string out = "'";
   for (const char c : text.substr(0, 80)) out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   return out + (text.size() > 80 ? "…'" : "'");
 }
 
-// Throws Failure for a status, which it releases; `what` failed.
+// Throws Failure if a status is not NULL, and releases it. `what` is the operation that failed.
 inline void check(dl_status_t* status, const std::string& what) {
   if (status == nullptr) return;
   const std::string said = status->message == nullptr ? "no reason given" : status->message;

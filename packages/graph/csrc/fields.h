@@ -1,4 +1,4 @@
-// The fields of a JSON object, each of which must be there, be of its kind, and be read.
+// Reader of a JSON object's fields. All fields must be present, of the right kind, and read.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace dl::graph {
 
 class Fields {
  public:
-  // Throws Failure: no object.
+  // Throws Failure if `json` is not an object.
   explicit Fields(const Json& json) : json_(json) {
-    if (!json.is(Json::Kind::kObject)) throw Failure("no object where one has to be");
+    if (!json.is(Json::Kind::kObject)) throw Failure("not an object");
   }
 
   const Json& any(const std::string& name) {
@@ -24,7 +24,7 @@ class Fields {
 
   const Json& of(const std::string& name, Json::Kind kind) {
     const Json& value = any(name);
-    if (!value.is(kind)) throw Failure("\"" + name + "\" is of another kind than it has to be");
+    if (!value.is(kind)) throw Failure("\"" + name + "\" is of the wrong type");
     return value;
   }
 
@@ -33,19 +33,19 @@ class Fields {
   const std::vector<Json>& list(const std::string& name) {
     return of(name, Json::Kind::kArray).array;
   }
-  // A number from 0 to `count` - 1.
+  // Reads an index from 0 to `count` - 1.
   size_t place(const std::string& name, size_t count) {
     const int64_t value = integer(name);
     if (value < 0 || static_cast<uint64_t>(value) >= count)
-      throw Failure("\"" + name + "\" is " + std::to_string(value) + ", but there are only " +
+      throw Failure("\"" + name + "\" is " + std::to_string(value) + ", but has to be less than " +
                     std::to_string(count));
     return static_cast<size_t>(value);
   }
 
-  // Throws Failure: there are unknown fields.
+  // Throws Failure if there are unknown fields.
   void end() const {
     if (read_ != json_.object.size())
-      throw Failure("there are fields that this version does not know; a newer one may");
+      throw Failure("it has unknown fields; a newer dl-graph may know them");
   }
 
  private:
@@ -53,7 +53,7 @@ class Fields {
   size_t read_ = 0;
 };
 
-// Runs `body`; what fails in it begins with `where`.
+// Runs `body`, and prefixes the messages of its failures with `where`.
 template <typename Body>
 auto within(const std::string& where, Body&& body) {
   try {

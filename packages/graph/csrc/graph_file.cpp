@@ -28,7 +28,7 @@ void check_name(const std::string& name) {
   });
   if (name.empty() || name.size() > 256 || !plain)
     throw Failure("the name " + shown(name) +
-                  " is none: 1 to 256 bytes without spaces, quotes and backslashes");
+                  " is invalid; use 1 to 256 bytes without spaces, quotes and backslashes");
 }
 
 class EntryReader {
@@ -68,10 +68,10 @@ class EntryReader {
       fields.end();
       check_name(symbol.name);
       if (symbol.min < 0 || symbol.max < symbol.min)
-        throw Failure("the range of " + symbol.name + " is none: 0 <= min <= max");
+        throw Failure("the range of " + symbol.name + " does not satisfy 0 <= min <= max");
       for (const Symbol& other : out_.symbols)
         if (other.name == symbol.name)
-          throw Failure("symbol " + symbol.name + " stands there twice");
+          throw Failure("symbol " + symbol.name + " occurs more than once");
       out_.symbols.push_back(std::move(symbol));
     });
   }
@@ -134,7 +134,7 @@ class EntryReader {
       view.shape = expressions(fields.list("shape"));
       view.strides = expressions(fields.list("strides"));
       if (view.shape.size() != view.strides.size())
-        throw Failure("it has as many strides as sizes, or is none");
+        throw Failure("the numbers of strides and sizes differ");
       view.storage = fields.place("storage", out_.storages.size());
       view.offset = Expression(fields.any("offset"), out_.symbols);
       view.offset.range(out_.symbols);
@@ -150,12 +150,12 @@ class EntryReader {
       Port port{fields.word("name"), fields.place("value", out_.values.size())};
       fields.end();
       check_name(port.name);
-      if (!names.insert(port.name).second) throw Failure(port.name + " stands there twice");
+      if (!names.insert(port.name).second) throw Failure(port.name + " occurs twice");
       out.push_back(std::move(port));
     });
   }
 
-  // Each input has a storage of its own, and each symbol a source.
+  // Checks that each input has its own storage; lists the symbols that no input has as a size.
   void check_inputs() {
     std::set<size_t> storages;
     std::set<int64_t> bound;
@@ -163,12 +163,12 @@ class EntryReader {
       const View& view = out_.values[port.value];
       if (out_.storages[view.storage].kind != StorageKind::kInput ||
           !storages.insert(view.storage).second)
-        throw Failure("input " + port.name + " needs a storage of kind \"input\" of its own");
+        throw Failure("input " + port.name + " needs its own storage of kind \"input\"");
       for (const Expression& size : view.shape) bound.insert(size.symbol());
     }
     for (size_t i = 0; i < out_.storages.size(); ++i) {
       if (out_.storages[i].kind == StorageKind::kInput && storages.count(i) == 0)
-        throw Failure("storage " + std::to_string(i) + " is an input that no port passes");
+        throw Failure("storage " + std::to_string(i) + " is of kind \"input\", but not an input");
     }
     for (size_t i = 0; i < out_.symbols.size(); ++i)
       if (bound.count(static_cast<int64_t>(i)) == 0) out_.passed.push_back(i);
@@ -190,7 +190,7 @@ class EntryReader {
     const bool numbers = std::all_of(
         list.begin(), list.end(), [](const Json& each) { return each.is(Json::Kind::kInteger); });
     if (list.size() != count || !numbers)
-      throw Failure("it needs " + std::to_string(count) + " numbers");
+      throw Failure("it has to be a list of " + std::to_string(count) + " integers");
     return list;
   }
 
@@ -205,7 +205,7 @@ void read_constants(Fields& fields, const SafeTensors& file, Graph& graph) {
     if (!each.is(Json::Kind::kString) || found == file.tensors.end())
       throw Failure("constant " + shown(name) + " is not among the tensors of the file");
     if (!graph.constants.empty() && graph.constants.back().name >= name)
-      throw Failure("the constants are not in the order of their names");
+      throw Failure("the constants are not sorted by name");
     graph.constants.push_back({name, found->second});
   }
   if (graph.constants.size() != file.tensors.size())
@@ -223,8 +223,8 @@ void read_states(Fields& fields, Graph& graph) {
     state_fields.end();
     check_name(state.name);
     within("state " + state.name, [&] {
-      if (!names.insert(state.name).second) throw Failure("it stands there twice");
-      if (state.bytes < 0) throw Failure("it has less than no bytes");
+      if (!names.insert(state.name).second) throw Failure("it occurs twice");
+      if (state.bytes < 0) throw Failure("its number of bytes is negative");
       if (initial.is(Json::Kind::kNull)) return;
       for (size_t i = 0; i < graph.constants.size(); ++i)
         if (initial.is(Json::Kind::kString) && graph.constants[i].name == initial.string)
@@ -232,13 +232,13 @@ void read_states(Fields& fields, Graph& graph) {
       if (state.initial < 0) throw Failure("its initial value is not a constant of the file");
       if (graph.constants[static_cast<size_t>(state.initial)].tensor.bytes !=
           static_cast<uint64_t>(state.bytes))
-        throw Failure("what it begins as has another number of bytes");
+        throw Failure("its initial value has another number of bytes");
     });
     graph.states.push_back(std::move(state));
   }
 }
 
-// A changed operator does not bind, and the message names it.
+// Checks that the signatures of all operators are those for which the graph was made.
 void check_fingerprints(const Json& contract, const Graph& graph) {
   std::set<std::string> used;
   for (const Entry& entry : graph.entries)
@@ -257,7 +257,7 @@ void check_fingerprints(const Json& contract, const Graph& graph) {
                     "dl-graph that it was made with.");
   }
   if (used.size() != contract.object.size())
-    throw Failure("\"contract\" has operators that no call uses");
+    throw Failure("\"contract\" has an operator that no call uses");
 }
 
 }  // namespace
@@ -265,23 +265,23 @@ void check_fingerprints(const Json& contract, const Graph& graph) {
 Graph read_graph(const SafeTensors& file) {
   const auto found = file.metadata.find("dlg");
   if (found == file.metadata.end() || file.metadata.size() != 1)
-    throw Failure("its metadata have no \"dlg\" alone: it is a safetensors file but no .dlg file");
+    throw Failure("it is a safetensors file, not a .dlg file: its only metadata must be \"dlg\"");
   Graph graph;
   graph.text = found->second;
   const Json json = parse_json(graph.text, kMostValues);
   if (canonical_json(json) != graph.text)
     throw Failure(
-        "its JSON is not canonical (keys sorted, no white space): it was changed by hand");
+        "its JSON is not canonical (sorted keys, no white space); write it with dl-graph");
   Fields fields(json);
   const int64_t version = fields.integer("dlg");
   if (version != kVersion)
-    throw Failure("it has version " + std::to_string(version) + " of the format, this reads " +
+    throw Failure("its format version is " + std::to_string(version) + ", the supported one is " +
                   std::to_string(kVersion) + "; install a newer dl-graph");
   const Json& contract = fields.of("contract", Json::Kind::kObject);
   for (const Json& each : fields.list("generators")) {
     check_name(each.string);
     if (std::count(graph.generators.begin(), graph.generators.end(), each.string) != 0)
-      throw Failure("generator " + each.string + " stands there twice");
+      throw Failure("generator " + each.string + " occurs twice");
     graph.generators.push_back(each.string);
   }
   read_constants(fields, file, graph);
@@ -289,7 +289,7 @@ Graph read_graph(const SafeTensors& file) {
   const Json& entries = fields.of("entries", Json::Kind::kObject);
   fields.end();
   limit(entries.object.size(), kMostEntries, "entries");
-  if (entries.object.empty()) throw Failure("it has no entry");
+  if (entries.object.empty()) throw Failure("it has no entries");
   for (const auto& [name, entry] : entries.object) {
     check_name(name);
     graph.entries.push_back(within(

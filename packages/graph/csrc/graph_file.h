@@ -1,11 +1,11 @@
-// Reads the graph that a .dlg file contains.
+// Reader of the graph in a .dlg file.
 #pragma once
 
 #include "model.h"
 
 namespace dl::graph {
 
-// Throws Failure, which names the entry, and the call or the value.
+// Throws Failure, whose message names the entry, and the call or the value.
 Graph read_graph(const SafeTensors& file);
 
 }  // namespace dl::graph

@@ -1,4 +1,4 @@
-// How each operator is called.
+// Functions that call each operator with an array of argument values.
 #pragma once
 
 #include "dl/operator_call.hpp"

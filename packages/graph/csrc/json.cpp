@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 
-// Only shortest forms, no surrogates, nothing beyond U+10FFFF (RFC 3629).
+// Returns true for valid UTF-8: shortest forms, no surrogates, at most U+10FFFF (RFC 3629).
 bool is_utf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const auto first = static_cast<unsigned char>(text[at++]);
@@ -34,16 +34,16 @@ class Parser {
   Parser(std::string_view text, size_t most) : text_(text), left_(most) {}
 
   Json document() {
-    if (!is_utf8(text_)) fail("no UTF-8");
+    if (!is_utf8(text_)) fail("invalid UTF-8");
     Json value = this->value(0);
     skip_space();
-    if (at_ != text_.size()) fail("there is more behind the document");
+    if (at_ != text_.size()) fail("trailing data after the document");
     return value;
   }
 
  private:
   [[noreturn]] void fail(const char* why) const {
-    throw Failure("not JSON that a graph may have: " + std::string(why) + " at byte " +
+    throw Failure("not valid JSON for a graph: " + std::string(why) + " at byte " +
                   std::to_string(at_));
   }
 
@@ -72,7 +72,7 @@ class Parser {
 
   Json value(int depth) {
     if (depth > kDeepest) fail("more than 64 levels");
-    if (left_-- == 0) fail("more values than a graph may have");
+    if (left_-- == 0) fail("too many values for a graph");
     skip_space();
     Json out;
     if (at_ >= text_.size()) fail("it ends too early");
@@ -91,7 +91,7 @@ class Parser {
       out.kind = Json::Kind::kBool;
       out.boolean = c == 't';
     } else if (!take_word("null")) {
-      fail("no value");
+      fail("expected a value");
     }
     return out;
   }
@@ -103,15 +103,15 @@ class Parser {
     if (take('}')) return;
     do {
       skip_space();
-      if (at_ >= text_.size() || text_[at_] != '"') fail("no key");
+      if (at_ >= text_.size() || text_[at_] != '"') fail("expected a key");
       std::string key = string();
-      expect(':', "no colon");
+      expect(':', "expected a colon");
       const auto [entry, added] = out.object.try_emplace(std::move(key));
-      if (!added) fail("a key that stands there twice");
+      if (!added) fail("duplicate key");
       entry->second = value(depth + 1);
       skip_space();
     } while (take(','));
-    if (!take('}')) fail("no end of an object");
+    if (!take('}')) fail("expected ',' or '}'");
   }
 
   void array(Json& out, int depth) {
@@ -123,7 +123,7 @@ class Parser {
       out.array.push_back(value(depth + 1));
       skip_space();
     } while (take(','));
-    if (!take(']')) fail("no end of a list");
+    if (!take(']')) fail("expected ',' or ']'");
   }
 
   int64_t integer() {
@@ -131,12 +131,12 @@ class Parser {
     const char* begin = text_.data() + at_;
     const char* end = text_.data() + text_.size();
     const auto [next, error] = std::from_chars(begin, end, number);
-    if (error != std::errc()) fail("a number that is not an integer of 64 bits");
+    if (error != std::errc()) fail("a number that is not a 64-bit integer");
     const std::string_view digits(begin, static_cast<size_t>(next - begin));
     const std::string_view plain = digits[0] == '-' ? digits.substr(1) : digits;
-    if ((plain.size() > 1 && plain[0] == '0') || digits == "-0") fail("a number with zeros before");
+    if ((plain.size() > 1 && plain[0] == '0') || digits == "-0") fail("a number with leading 0s");
     if (next != end && (*next == '.' || *next == 'e' || *next == 'E'))
-      fail("a number with a point");
+      fail("a number that is not an integer");
     at_ += digits.size();
     return number;
   }
@@ -146,7 +146,7 @@ class Parser {
     if (text_.size() - at_ < 4) fail("it ends too early");
     const char* begin = text_.data() + at_;
     const auto [next, error] = std::from_chars(begin, begin + 4, code, 16);
-    if (error != std::errc() || next != begin + 4 || *begin == '-') fail("a bad escape");
+    if (error != std::errc() || next != begin + 4 || *begin == '-') fail("invalid escape");
     at_ += 4;
     return code;
   }
@@ -179,15 +179,15 @@ class Parser {
       out += kMeant[place];
       return;
     }
-    if (c != 'u') fail("a bad escape");
+    if (c != 'u') fail("invalid escape");
     uint32_t code = hex4();
     if (code >= 0xD800 && code < 0xDC00) {
-      if (!take_word("\\u")) fail("half a character");
+      if (!take_word("\\u")) fail("unpaired surrogate");
       const uint32_t low = hex4();
-      if (low < 0xDC00 || low > 0xDFFF) fail("half a character");
+      if (low < 0xDC00 || low > 0xDFFF) fail("unpaired surrogate");
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     } else if (code >= 0xDC00 && code <= 0xDFFF) {
-      fail("half a character");
+      fail("unpaired surrogate");
     }
     append_utf8(out, code);
   }

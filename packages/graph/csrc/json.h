@@ -1,4 +1,4 @@
-// JSON as graph files use it: integers of 64 bits and no other numbers, keys once, limited depth.
+// JSON for graph files: numbers are 64-bit integers, keys are unique, and the depth is limited.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class Json {
   int64_t integer = 0;
   std::string string;
   std::vector<Json> array;
-  std::map<std::string, Json> object;  // in the order of the canonical text: by bytes
+  std::map<std::string, Json> object;  // sorted by bytes, as in the canonical text
 
   bool is(Kind wanted) const { return kind == wanted; }
 };
 
-// Throws Failure: not JSON, not UTF-8, a number that does not fit int64, a key twice, more than 64
-// levels, or more than `most` values.
+// Throws Failure for invalid JSON or UTF-8, a number that does not fit int64, a duplicate key, more
+// than 64 levels, or more than `most` values.
 Json parse_json(std::string_view text, size_t most);
 
-// The one way to write a document: keys sorted, no white space, only quotes and backslashes
-// escaped.
+// Returns the canonical text of a document: sorted keys, no white space, only quotes and
+// backslashes escaped.
 std::string canonical_json(const Json& value);
 
 }  // namespace dl::graph

@@ -34,8 +34,8 @@ Lane::Lane(const Device& device, const Entry& entry, const Concrete& sized, cons
 }
 
 void Lane::make_handles(const Plan& plan) {
-  // At the start of a page, as large tensors are: the processor takes a read for dependent on a
-  // write that is the same distance from the start of another page.
+  // At the start of a page, like large tensors: otherwise loads may falsely depend on earlier
+  // stores with the same offset in another page (4K aliasing).
   char* const base =
       memory_.data() + (kPage - reinterpret_cast<uintptr_t>(memory_.data()) % kPage) % kPage;
   for (const Piece& piece : group_.pieces) {
@@ -103,7 +103,7 @@ void Lane::move_to(const std::deque<Handle>& whole, int64_t block) {
     if (!each.is_local) each.handle->move_to(place(each, whole));
 }
 
-// Inlined, for a compiler that sees no effect of it would leave it out.
+// Inlined: as a separate function without side effects, the compiler could remove its calls.
 __attribute__((always_inline)) inline void Lane::fetch(size_t call) const {
   const auto number = static_cast<int64_t>(call);
   const auto count = static_cast<int64_t>(calls_.size());

@@ -1,4 +1,4 @@
-// Blocks of a group, run by one thread at a time.
+// Execution of a group's blocks by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -10,16 +10,16 @@
 
 namespace dl::graph {
 
-// Handles that move from block to block, and the memory of the group's own temporaries.
+// Handles that move from block to block, and the memory of the group's local temporaries.
 class Lane {
  public:
   Lane(const Device& device, const Entry& entry, const Concrete& sized, const Group& group,
        const Plan& plan, std::deque<dl_generator_prefix_t>& generators);
 
-  // `whole` are the handles of the program, on the memory of this run. Throws Failure: an operator
-  // failed; it names the call.
+  // `whole` are the program's handles, with the memory of this run. Throws Failure, which names the
+  // call, if an operator fails.
   void run(const std::deque<Handle>& whole, int64_t begin, int64_t end);
-  // Fills its memory with bytes of no meaning.
+  // Fills its memory with the byte `value`.
   void poison(int value);
 
  private:
@@ -27,25 +27,25 @@ class Lane {
     Handle* handle;
     size_t value;
     bool is_local;
-    int32_t cut;                 // the dimension that has `rows`, or -1
+    int32_t cut;                 // the dimension that `rows` cuts, or -1
     std::vector<int64_t> steps;  // in bytes, by dimension of the group's space
   };
 
-  // Dense rows in the memory of the program.
+  // Contiguous rows of a tensor in the program's memory, to be prefetched.
   struct Rows {
     const Moving* moving;
-    int64_t lines;     // of the cache
-    const char* next;  // those of the next block
+    int64_t lines;     // number of cache lines
+    const char* next;  // the rows of the next block
   };
 
   void make_handles(const Plan& plan);
   void find_rows();
   void set_index(int64_t block);
   char* place(const Moving& moving, const std::deque<Handle>& whole) const;
-  // Puts all handles on a block.
+  // Moves all handles to a block.
   void move_to(const std::deque<Handle>& whole, int64_t block);
-  // Has a share of the next block's rows brought into the second-level cache while a call computes:
-  // the processor's own prefetching starts again with each row.
+  // Prefetches a part of the next block's rows into the second-level cache before a call runs: the
+  // hardware prefetcher has to restart with each row.
   void fetch(size_t call) const;
   void set_rows(int64_t rows);
 

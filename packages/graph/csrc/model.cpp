@@ -18,7 +18,7 @@ const char* dtype_text(int32_t dtype) { return kDtypes[dtype]; }
 
 int32_t dtype_of(const std::string& name) {
   const auto* const known = std::find(std::begin(kDtypes), std::end(kDtypes), name);
-  if (known == std::end(kDtypes)) throw Failure("dtype " + shown(name) + " is unknown");
+  if (known == std::end(kDtypes)) throw Failure("unknown dtype " + shown(name));
   return static_cast<int32_t>(known - std::begin(kDtypes));
 }
 

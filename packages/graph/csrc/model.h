@@ -1,4 +1,4 @@
-// A contract graph: what a .dlg file says, read and checked for all that needs no sizes.
+// Contract graph as read from a .dlg file, after all checks that do not depend on sizes.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace dl::graph {
 
 enum class StorageKind : uint8_t { kInput, kConstant, kState, kTemp, kOutput };
 const char* dtype_text(int32_t dtype);
-// Throws Failure: the contract has no dtype of that name.
+// Throws Failure if the contract has no dtype of that name.
 int32_t dtype_of(const std::string& name);
 
 struct Storage {
   StorageKind kind = StorageKind::kTemp;
-  size_t shared = 0;  // the place among the graph's constants or states
+  size_t shared = 0;  // index among the graph's constants or states
   Expression bytes;
 };
 
-// A view of a storage; every tensor of a graph is one.
+// View of a storage; every tensor of a graph is a view.
 struct View {
   std::string name;
   int32_t dtype = 0;
@@ -32,10 +32,10 @@ struct View {
 };
 
 struct Argument {
-  // The fields that parameters of the type use; null where the operator allows it.
+  // Argument of a call; a parameter's type determines the fields in use. May be null if nullable.
   bool null = false;
   std::vector<int64_t> places;    // tensors or generators; -1: no entry
-  std::vector<Expression> sizes;  // of a floating-point number: what it is the quotient of
+  std::vector<Expression> sizes;  // of a float: dividend and divisor
   double number = 0;
   std::string word;
   int32_t dtype = 0;  // of a scalar
@@ -44,10 +44,10 @@ struct Argument {
 
 struct Call {
   const Operator* called = nullptr;
-  std::vector<Argument> arguments;  // by place
+  std::vector<Argument> arguments;  // by parameter
 };
 
-// Offsets of the temporaries for one tuple of sizes, made beforehand.
+// Precomputed offsets of the temporaries for one tuple of sizes.
 struct StoredPlan {
   Sizes sizes;
   std::vector<int64_t> offsets;  // by storage; -1 for storages that are not temporaries
@@ -62,7 +62,7 @@ struct Port {
 struct Entry {
   std::string name;
   Symbols symbols;
-  std::vector<size_t> passed;  // symbols that the caller gives: no input has them as a size
+  std::vector<size_t> passed;  // symbols that are not a size of an input, passed by the caller
   std::vector<Guard> guards;
   std::vector<Storage> storages;
   std::vector<View> values;
@@ -80,11 +80,11 @@ struct Constant {
 struct State {
   std::string name;
   int64_t bytes = 0;
-  int64_t initial = -1;  // the constant that it begins as; -1: zeros
+  int64_t initial = -1;  // the constant with its initial contents; -1 for zeros
 };
 
 struct Graph {
-  std::string text;  // canonical
+  std::string text;  // canonical JSON
   std::vector<Constant> constants;
   std::vector<State> states;
   std::vector<std::string> generators;

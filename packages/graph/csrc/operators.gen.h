@@ -3381,7 +3381,7 @@ inline constexpr Operator kOperators[] = {
     {"diopiAdaptiveMaxPool3dBackward", DIOPI_FINGERPRINT_diopiAdaptiveMaxPool3dBackward, 1672, 4, ""},
     {"diopiNativeMemoryFormatCast", DIOPI_FINGERPRINT_diopiNativeMemoryFormatCast, 1676, 3, "its results have sizes that depend on data"},
     {"diopiGetNativeMemoryFormat", DIOPI_FINGERPRINT_diopiGetNativeMemoryFormat, 1679, 2, "it returns a host scalar"},
-    {"diopiTensorDestructionHook", DIOPI_FINGERPRINT_diopiTensorDestructionHook, 1681, 1, "a graph has no void*"},
+    {"diopiTensorDestructionHook", DIOPI_FINGERPRINT_diopiTensorDestructionHook, 1681, 1, "graphs do not support void*"},
     {"diopiMultinomial", DIOPI_FINGERPRINT_diopiMultinomial, 1682, 5, ""},
     {"diopiCrossEntropyLoss", DIOPI_FINGERPRINT_diopiCrossEntropyLoss, 1687, 7, ""},
     {"diopiCrossEntropyLossBackward", DIOPI_FINGERPRINT_diopiCrossEntropyLossBackward, 1694, 8, ""},

@@ -1,4 +1,4 @@
-// The operators of the contract as the verifier knows them.
+// Table of the contract's operators for the verifier.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace dl::graph {
 
-// How an argument is passed; kCount follows from the arrays that it counts.
+// Type of a parameter. A kCount argument is the length of the arrays that it counts.
 enum class Type : uint8_t {
   kTensor,
   kTensors,
@@ -34,7 +34,7 @@ enum class Type : uint8_t {
 
 enum class Direction : uint8_t { kIn, kOut, kInOut };
 
-// Dtype rules, as schema/README.md has them. kAmong: one of the dtypes of the mask.
+// Dtype rules of schema/README.md. kAmong: one of the dtypes of the mask.
 enum class Rule : uint8_t {
   kAmong,
   kLike,
@@ -45,16 +45,16 @@ enum class Rule : uint8_t {
   kPromote,
 };
 
-// Places of parameters count from the one after the context.
+// Indices of parameters begin after the context.
 struct Parameter {
   const char* name;
   Type type;
   Direction direction;
   bool nullable;
   bool nullable_entries;
-  int16_t counted_by;  // the place of the count, or -1
-  int16_t fixed;       // as many entries as the operator fixes; 0: free
-  uint64_t may_alias;  // bit n: the parameter at place n
+  int16_t counted_by;  // index of the count parameter, or -1
+  int16_t fixed;       // required number of entries; 0 for any
+  uint64_t may_alias;  // bit n: the parameter with index n
   Rule rule;
   uint32_t dtypes;  // bit n: diopiDtype_t n
   int16_t of;
@@ -67,14 +67,14 @@ struct Operator {
   uint64_t fingerprint;
   uint16_t first;
   uint16_t count;
-  const char* refused;  // why no graph may call it; empty if one may
+  const char* refused;  // why graphs cannot call it; empty if they can
 
   const Parameter& parameter(size_t place) const;
 };
 
-// nullptr: the contract has none of that name.
+// Returns nullptr if the contract has no operator of that name.
 const Operator* find_operator(const std::string& name);
-// Its place in the order of DIOPI_EACH_OPERATOR.
+// Returns its index in the order of DIOPI_EACH_OPERATOR.
 size_t number_of(const Operator& found);
 
 }  // namespace dl::graph

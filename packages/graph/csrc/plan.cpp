@@ -8,14 +8,14 @@
 namespace dl::graph {
 namespace {
 
-// As many items are tried in every order; more are placed in a few good ones.
+// Up to this many items, all orders are tried; beyond it, only some heuristic orders.
 constexpr size_t kTryAllOrders = 7;
 constexpr size_t kSwapUpTo = 256;
 constexpr int kSwaps = 300;
-// Beyond this many items only one order is tried: each costs the square of their number.
+// Beyond this many items only one order is tried: the cost of an order is quadratic.
 constexpr size_t kManyItems = 8192;
 
-// Temporaries that use the same memory, one after the other.
+// Temporaries that use the same memory in succession.
 struct Item {
   std::vector<size_t> storages;
   int64_t first = 0;
@@ -26,8 +26,8 @@ struct Item {
 
 using Order = std::vector<size_t>;
 
-// Places the items in this order, each as low as those before it allow. The best order gives the
-// best plan there is: that of the offsets in one.
+// Places the items in this order, each at the lowest free offset. Some order yields an optimal
+// plan: the order of the offsets in an optimal plan.
 int64_t place(std::vector<Item>& items, const Order& order) {
   int64_t total = 0;
   std::vector<const Item*> busy;
@@ -50,9 +50,9 @@ int64_t place(std::vector<Item>& items, const Order& order) {
   return total;
 }
 
-// The most bytes that are live at once: no plan has less.
+// Returns the maximum number of live bytes, a lower bound for every plan.
 int64_t bound(const std::vector<Item>& items) {
-  // At one call what begins counts before what ends does: both are live during it.
+  // Items that begin at a call count before items that end at it: both are live during the call.
   std::vector<std::pair<int64_t, int64_t>> changes;
   for (const Item& item : items) {
     changes.emplace_back(2 * item.first, item.bytes);
@@ -86,7 +86,7 @@ std::vector<Order> good_orders(const std::vector<Item>& items) {
   };
 }
 
-// The best of the orders that were tried; stops at `enough`.
+// Returns the size for the best of the tried orders; stops when a size of `enough` is reached.
 int64_t best_place(std::vector<Item>& items, int64_t enough) {
   Order best;
   int64_t least = INT64_MAX;
@@ -109,7 +109,7 @@ int64_t best_place(std::vector<Item>& items, int64_t enough) {
       attempt(order);
     } while (std::next_permutation(order.begin(), order.end()));
   } else if (items.size() <= kSwapUpTo) {
-    // A fixed sequence: the same graph has the same plan everywhere.
+    // A fixed seed, so that the same graph always has the same plan.
     uint64_t random = 1;
     for (int i = 0; i < kSwaps && least > enough; ++i) {
       Order order = best;
@@ -127,7 +127,7 @@ std::vector<Item> items_of(const Lifetimes& lifetimes, bool in_place) {
   std::vector<size_t> order;
   for (size_t storage = 0; storage < lifetimes.count(); ++storage)
     if (lifetimes.is_placed(storage)) order.push_back(storage);
-  // Whoever is written over stands before who writes over it.
+  // A temporary that is overwritten comes before the one that overwrites it.
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return lifetimes.of(a).first < lifetimes.of(b).first;
   });
@@ -258,7 +258,7 @@ void check_plan(const Entry& entry, const Concrete& sized, const Lifetimes& life
     if (!lifetimes.is_placed(storage)) continue;
     if (offset < 0 || offset % kAlignment != 0 || offset > plan.bytes ||
         sized.bytes[storage] > plan.bytes - offset)
-      throw Failure("temporary " + std::to_string(storage) + " is outside of the plan's " +
+      throw Failure("temporary " + std::to_string(storage) + " is outside the plan's " +
                     std::to_string(plan.bytes) + " bytes, or is not aligned; plan again");
     placed.push_back(storage);
   }

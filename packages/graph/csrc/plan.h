@@ -1,4 +1,4 @@
-// The memory plan: offsets of the temporaries of an entry in one block of memory.
+// Memory plan: offsets of the temporaries of an entry in one block of memory.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace dl::graph {
 
 constexpr int64_t kAlignment = 64;
 
-// The calls that use a temporary, from the first to the last; -1: none does.
+// First and last call that use a temporary; -1 if no call uses it.
 struct Lifetime {
   int64_t first = -1;
   int64_t last = -1;
@@ -19,19 +19,19 @@ struct Lifetime {
 
 class Lifetimes {
  public:
-  // With a tiling, what a group uses is live during all of the group, and what lives in the group
-  // alone has no place here.
+  // With a tiling, temporaries that a group uses are live during the whole group; temporaries that
+  // are local to a group are not included.
   Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling = nullptr);
-  // Lifetimes of the temporaries that only a group uses, during one block.
+  // Lifetimes of the local temporaries of a group, during one block.
   Lifetimes(const Entry& entry, const Concrete& sized, const Group& group);
 
   const Lifetime& of(size_t storage) const { return all_[storage]; }
   size_t count() const { return all_.size(); }
   bool is_placed(size_t storage) const { return all_[storage].first >= 0; }
-  // The temporary that ends where this one begins, as an argument that the operator may write over;
-  // -1: none.
+  // Returns the temporary that is an input of the call that creates this one, ends there, and may
+  // be overwritten; -1 if there is none.
   int64_t successor_of(size_t storage) const { return before_[storage]; }
-  // The most bytes that are live at once, with results written over what they replace.
+  // Maximum number of bytes live at once, if results overwrite the temporaries that they replace.
   int64_t most_live() const;
 
  private:
@@ -43,16 +43,16 @@ class Lifetimes {
 };
 
 struct Plan {
-  std::vector<int64_t> offsets;  // by storage; -1 for what is not placed
+  std::vector<int64_t> offsets;  // by storage; -1 for storages without an offset
   int64_t bytes = 0;
 };
 
 Plan plan_of(const StoredPlan& stored);
 
-// A plan in which no two live temporaries share memory, with as little memory as was found.
+// Returns the smallest plan that was found in which no two live temporaries share memory.
 Plan make_plan(const Lifetimes& lifetimes);
 
-// Throws Failure: an offset is not aligned or outside, or two live temporaries share memory.
+// Throws Failure if an offset is unaligned or out of range, or live temporaries share memory.
 void check_plan(const Entry& entry, const Concrete& sized, const Lifetimes& lifetimes,
                 const Plan& plan);
 

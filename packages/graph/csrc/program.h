@@ -1,4 +1,4 @@
-// An entry that is bound to a device for one tuple of sizes: handles made, functions found.
+// Entry bound to a device for one tuple of sizes, with its tensor handles and vendor functions.
 #pragma once
 
 #include <deque>
@@ -11,20 +11,20 @@ namespace dl::graph {
 
 class Program {
  public:
-  // The generators are those of the graph. Throws Failure: an operator is not bound, or there is no
-  // memory.
+  // The generators are those of the graph. Throws Failure if the vendor lacks an operator or memory
+  // is exhausted.
   Program(const Device& device, const Entry& entry, Concrete sized, Plan plan, Tiling tiling,
           std::deque<dl_generator_prefix_t>& generators);
 
-  // Puts the tensors that view a storage on memory.
+  // Sets the memory of a storage for all tensors that view it.
   void place(size_t storage, void* memory);
-  // As many bytes as `arena_bytes` at a new address.
+  // Moves the temporaries to a new block of `arena_bytes` bytes.
   void place_temporaries(char* arena);
   char* arena() const { return arena_; }
 
-  // Throws Failure: an operator failed; it names the call.
+  // Throws Failure, which names the call, if an operator fails.
   void run(Context& context);
-  // Fills what the calls are to write with bytes of no meaning.
+  // Fills the memory that the calls write with kPoison.
   void poison();
 
   int64_t arena_bytes() const { return plan_.bytes; }
@@ -33,7 +33,7 @@ class Program {
   bool is_tiled() const { return !tiling_.groups.empty(); }
   bool writes_input(size_t storage) const { return written_[storage]; }
 
-  uint64_t used = 0;  // when, as the session counts
+  uint64_t used = 0;  // time of the last use, as a counter of the session
 
  private:
   void bind(std::deque<dl_generator_prefix_t>& generators);
@@ -49,8 +49,8 @@ class Program {
   std::vector<DeviceMemory> outputs_;          // by storage
   char* arena_ = nullptr;
   Binder binder_;
-  std::vector<Bound> calls_;                     // without a function: those of groups
-  std::vector<std::unique_ptr<Blocks>> groups_;  // by call: at the first one of each group
+  std::vector<Bound> calls_;                     // calls in groups have no function
+  std::vector<std::unique_ptr<Blocks>> groups_;  // by index of the group's first call
 };
 
 }  // namespace dl::graph

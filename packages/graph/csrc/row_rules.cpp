@@ -6,10 +6,10 @@
 namespace dl::graph {
 namespace {
 
-// packages/dicp/tests/test_row_rules.py runs each operator of this file in blocks and as a whole,
-// and compares.
+// packages/dicp/tests/test_row_rules.py runs each operator of this file both in blocks and as a
+// whole, and compares the results.
 
-// Elementwise operators that take no longer than their tensors take to come from memory.
+// Memory-bound elementwise operators: they take no longer than reading their tensors.
 constexpr const char* kLight[] = {"diopiRelu",
                                   "diopiReluInp",
                                   "diopiHardtanh",
@@ -136,7 +136,7 @@ constexpr const char* kLight[] = {"diopiRelu",
                                   "diopiFill",
                                   "diopiZeroInp"};
 
-// Elementwise operators with so much to compute that the reads of a whole call are hidden by it.
+// Compute-bound elementwise operators: computation hides the memory accesses of a whole call.
 constexpr const char* kBusy[] = {"diopiGelu",
                                  "diopiGeluBackward",
                                  "diopiTanh",

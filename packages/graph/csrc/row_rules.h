@@ -1,4 +1,4 @@
-// Operators whose result does not change when they run on some rows of their tensors at a time.
+// Operators whose results are the same if they run on blocks of rows of their tensors.
 #pragma once
 
 #include <cstddef>
@@ -7,21 +7,21 @@
 
 namespace dl::graph {
 
-// The dimensions that an operator needs as a whole.
+// Dimensions that an operator needs as a whole.
 enum class Rows : uint8_t {
-  kNone,         // all of its tensors, for all that is known
-  kElementwise,  // nothing: its arguments broadcast to the shape of its results
-  kAlong,        // the dimensions from the one that a parameter names; all before can be cut
-  kAlongShape,   // as many of the last dimensions as a parameter has entries
+  kNone,         // all dimensions, because no rule is known
+  kElementwise,  // none: its arguments broadcast to the shape of its results
+  kAlong,        // dimensions from the one in a parameter on; all dimensions before can be cut
+  kAlongShape,   // the last dimensions, as many as a parameter has entries
 };
 
 struct RowRule {
   Rows rows = Rows::kNone;
-  bool busy = false;           // it computes longer than its tensors take to come from memory
+  bool busy = false;           // compute-bound: it takes longer than reading its tensors
   const char* parameter = "";  // for kAlong and kAlongShape
-  // Between bars: parameters of no row, such as weights, that every block gets whole.
+  // Between bars: parameters without rows, such as weights, which every block gets as a whole.
   const char* whole = "";
-  // Between bars: results of all rows; the rule is for calls that do not ask for them.
+  // Between bars: results that depend on all rows; the rule applies only if they are absent.
   const char* absent = "";
 };
 

@@ -31,7 +31,7 @@ Runs runs_of(const ConcreteView& view) {
   std::sort(dims.begin(), dims.end());
   int64_t length = 1;
   size_t outer = 0;
-  // Steps that are no longer than what they step over leave no gap.
+  // A dimension leaves no gap if its stride is at most the length of the inner dimensions.
   while (outer < dims.size() && dims[outer].first <= length) {
     length += dims[outer].first * (dims[outer].second - 1);
     ++outer;

@@ -1,4 +1,4 @@
-// The bytes of a view as runs without gaps.
+// Contiguous runs of bytes that a view covers.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace dl::graph {
 
-// Runs [begin, end) of a storage, sorted and apart.
+// Runs [begin, end) of bytes in a storage, sorted and disjoint.
 using Runs = std::vector<std::pair<int64_t, int64_t>>;
 
 // A view with more than 4096 runs is treated as one run over its whole span, as if it had no

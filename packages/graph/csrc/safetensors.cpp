@@ -10,7 +10,7 @@
 namespace dl::graph {
 namespace {
 
-constexpr uint64_t kLongestHeader = 100'000'000;  // as the format's own library has it
+constexpr uint64_t kLongestHeader = 100'000'000;  // limit of the reference implementation
 constexpr size_t kMostValues = size_t{1} << 22;
 constexpr size_t kMostDimensions = 64;
 
@@ -36,24 +36,24 @@ uint64_t little_endian(const unsigned char* bytes) {
 const Json& field(const Json& object, const char* name, Json::Kind kind) {
   const auto found = object.object.find(name);
   if (found == object.object.end() || !found->second.is(kind))
-    throw Failure(std::string("its header has no proper \"") + name + "\"");
+    throw Failure(std::string("its header has no valid \"") + name + "\"");
   return found->second;
 }
 
 FileTensor tensor(const Json& entry, const unsigned char* data, uint64_t bytes) {
   if (!entry.is(Json::Kind::kObject) || entry.object.size() != 3)
-    throw Failure("its header does not say dtype, shape and data_offsets");
+    throw Failure("its header must have dtype, shape and data_offsets");
   FileTensor out;
   const std::string& dtype = field(entry, "dtype", Json::Kind::kString).string;
   const auto* const known = std::find_if(std::begin(kDtypes), std::end(kDtypes),
                                          [&](const Name& each) { return dtype == each.text; });
-  if (known == std::end(kDtypes)) throw Failure("dtype " + shown(dtype) + " is none of a contract");
+  if (known == std::end(kDtypes)) throw Failure("dtype " + shown(dtype) + " is not supported");
   out.dtype = known->dtype;
   __int128 wanted = dl_dtype_bytes(out.dtype);
   const Json& shape = field(entry, "shape", Json::Kind::kArray);
   if (shape.array.size() > kMostDimensions) throw Failure("more than 64 dimensions");
   for (const Json& size : shape.array) {
-    if (!size.is(Json::Kind::kInteger) || size.integer < 0) throw Failure("a size that is none");
+    if (!size.is(Json::Kind::kInteger) || size.integer < 0) throw Failure("a size is invalid");
     out.shape.push_back(size.integer);
     wanted *= size.integer;
     if (wanted > INT64_MAX) throw Failure("a shape of more than 2^63 bytes");
@@ -61,12 +61,12 @@ FileTensor tensor(const Json& entry, const unsigned char* data, uint64_t bytes) 
   const Json& offsets = field(entry, "data_offsets", Json::Kind::kArray);
   if (offsets.array.size() != 2 || !offsets.array[0].is(Json::Kind::kInteger) ||
       !offsets.array[1].is(Json::Kind::kInteger))
-    throw Failure("data_offsets are not two numbers");
+    throw Failure("data_offsets are not two integers");
   const int64_t begin = offsets.array[0].integer;
   const int64_t end = offsets.array[1].integer;
   if (begin < 0 || end < begin || static_cast<uint64_t>(end) > bytes)
-    throw Failure("its data are outside of the file: it is damaged or cut off");
-  if (end - begin != wanted) throw Failure("its data are not as long as its shape");
+    throw Failure("its data are outside the file: it is damaged or cut off");
+  if (end - begin != wanted) throw Failure("the length of its data does not match its shape");
   out.data = data + begin;
   out.bytes = static_cast<uint64_t>(end - begin);
   return out;
@@ -81,10 +81,10 @@ void check_cover(const SafeTensors& file, const unsigned char* data, uint64_t by
   const unsigned char* at = data;
   for (const FileTensor* each : order) {
     if (each->data < at) throw Failure("two tensors of the file overlap");
-    if (each->data > at) throw Failure("there are bytes between the tensors of the file");
+    if (each->data > at) throw Failure("there is a gap between the tensors of the file");
     at += each->bytes;
   }
-  if (at != data + bytes) throw Failure("there are bytes behind the tensors of the file");
+  if (at != data + bytes) throw Failure("there are bytes after the tensors of the file");
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ uint64_t header_end(const unsigned char* begin, uint64_t count) {
   if (count < kHeaderBegin) throw Failure("the file is too short to be a safetensors file");
   const uint64_t header = little_endian(begin);
   if (header > kLongestHeader || header > count - kHeaderBegin)
-    throw Failure("its header is longer than the file: it is damaged, cut off or no .dlg file");
+    throw Failure("its header is longer than the file: it is damaged, cut off or not a .dlg file");
   return kHeaderBegin + header;
 }
 

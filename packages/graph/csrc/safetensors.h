@@ -1,4 +1,4 @@
-// A safetensors file in memory, checked before anything of it is used.
+// Safetensors file in memory, checked before any part is used.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;
 };
 
-// A file begins with the length of its header, which follows.
+// Offset of the header. The file begins with the length of the header.
 constexpr uint64_t kHeaderBegin = 8;
 
-// Returns where the header ends, given the beginning of a file of `count` bytes. Throws Failure:
-// the file is shorter than that.
+// Returns the offset of the header's end, given the beginning of a file of `count` bytes. Throws
+// Failure if the file is shorter.
 uint64_t header_end(const unsigned char* begin, uint64_t count);
 
-// Throws Failure: offsets outside of the file, tensors that overlap or leave a hole, sizes that do
-// not fit their dtype, a header that is not JSON. The result points into `content`.
+// Throws Failure if offsets are outside the file, tensors overlap or leave a gap, sizes do not fit
+// the data, or the header is not JSON. The result points into `content`.
 SafeTensors read_safetensors(const unsigned char* content, uint64_t count);
 
 }  // namespace dl::graph

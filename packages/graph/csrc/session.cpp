@@ -22,7 +22,7 @@ bool aligned(const void* memory, int64_t item) {
   return reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(item) == 0;
 }
 
-// Returns true if an input that the entry writes shares memory with another one. Blocks require
+// Returns true if an input that the entry writes shares memory with another input. Blocks require
 // disjoint storages; calls that run whole, one after the other, do not.
 bool inputs_overlap(const Entry& entry, const Program& program, const dl_contract_tensor_t* inputs,
                     size_t count) {
@@ -39,8 +39,8 @@ bool inputs_overlap(const Entry& entry, const Program& program, const dl_contrac
   }
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  const char* reach = nullptr;          // of all before
-  const char* written_reach = nullptr;  // of those that are written
+  const char* reach = nullptr;          // end of all inputs before
+  const char* written_reach = nullptr;  // end of the written inputs before
   for (const Range& each : ranges) {
     if (each.begin == each.end) continue;
     if (each.begin < written_reach || (each.written && each.begin < reach)) return true;
@@ -63,7 +63,7 @@ Session::Session(const Graph& graph, const dl_contract_target_t& target)
         {DL_GENERATOR_MAGIC, DL_PREFIX_VERSION, &handle_ops(), 0, 0, target.device, 0});
   for (const Constant& constant : graph.constants) {
     const FileTensor& tensor = constant.tensor;
-    // The graph keeps the file in memory: what can be used there is.
+    // The graph keeps the file in memory, so constants are used there if the device can.
     const bool in_place =
         device_.can(DL_CAP_ANY_HOST_POINTER) && aligned(tensor.data, dl_dtype_bytes(tensor.dtype));
     constants_.emplace_back(device_, in_place ? 0 : tensor.bytes);
@@ -78,7 +78,7 @@ Session::Session(const Graph& graph, const dl_contract_target_t& target)
   }
   for (size_t entry = 0; entry < graph.entries.size(); ++entry) {
     slots_[entry].memory.resize(graph.entries[entry].inputs.size());
-    // Now, so that a missing operator fails the opening of the session and not a run.
+    // Look up all operators now: a missing one must fail the opening of the session, not a run.
     for (size_t number = 0; number < graph.entries[entry].calls.size(); ++number) {
       const Operator& called = *graph.entries[entry].calls[number].called;
       within(call_text(graph.entries[entry], number),
@@ -86,7 +86,7 @@ Session::Session(const Graph& graph, const dl_contract_target_t& target)
     }
   }
   reset();
-  // A stream that captures cannot be waited for: what has nothing to copy may be opened on one.
+  // Wait only if needed, so that a graph without copies can be opened on a capturing stream.
   if (!graph.constants.empty() || !graph.states.empty()) context_.synchronize();
 }
 
@@ -94,7 +94,7 @@ Session::~Session() {
   try {
     context_.synchronize();
   } catch (const std::exception&) {
-    // The error was reported with the results; the memory is freed nevertheless.
+    // The error has been reported with the results. The memory is freed in any case.
     programs_.clear();
   }
 }
@@ -137,7 +137,7 @@ Sizes Session::sizes_of(const Entry& entry, const dl_contract_tensor_t* inputs,
     });
     if (found == sizes + size_count)
       throw Failure("entry " + entry.name + " needs the size " + wanted.name +
-                    ", which no input has; pass it by name");
+                    ", which is not a size of any input; pass it by name");
     out[symbol] = found->value;
   }
   if (size_count != entry.passed.size())
@@ -148,14 +148,14 @@ Sizes Session::sizes_of(const Entry& entry, const dl_contract_tensor_t* inputs,
 
 void Session::forget_oldest(Programs& programs) {
   if (programs.size() < kMostPrograms) return;
-  context_.synchronize();  // work on its outputs may still run
+  context_.synchronize();  // work on its outputs may still be running
   programs.erase(std::min_element(
       programs.begin(), programs.end(),
       [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
 }
 
 Tiling Session::tiling_of(const Entry& entry, const Concrete& sized, bool whole) const {
-  // Blocks are for caches of the host, and move handles that a device may not have read yet.
+  // Blocks are for host caches. They move handles, which an asynchronous device may still read.
   const bool serves = device_.can(DL_CAP_HOST_ACCESSIBLE) && device_.can(DL_CAP_SYNCHRONOUS) &&
                       (device_.target().flags & DL_CONTRACT_WHOLE) == 0;
   const bool always = (device_.target().flags & DL_CONTRACT_BLOCKS) != 0;
@@ -175,7 +175,7 @@ Program& Session::program(size_t number, const Sizes& sizes, bool whole) {
   const Lifetimes lifetimes(entry, sized, tiled ? &tiling : nullptr);
   const auto stored = std::find_if(entry.plans.begin(), entry.plans.end(),
                                    [&](const StoredPlan& each) { return each.sizes == sizes; });
-  // A stored plan is for calls that run whole, one after the other.
+  // A stored plan is valid only for calls that run whole, one after the other.
   Plan plan = tiled || stored == entry.plans.end() ? make_plan(lifetimes) : plan_of(*stored);
   check_plan(entry, sized, lifetimes, plan);
   forget_oldest(programs);
@@ -195,7 +195,7 @@ void Session::place_shared(const Entry& entry, Program& made) {
 
 void Session::grow_arena(int64_t bytes) {
   if (arena_.bytes() >= static_cast<uint64_t>(bytes)) return;
-  if (arena_.bytes() != 0) context_.synchronize();  // until the old one is unused
+  if (arena_.bytes() != 0) context_.synchronize();  // the old block may still be in use
   arena_ = DeviceMemory();
   arena_ = DeviceMemory(device_, static_cast<uint64_t>(bytes));
 }

@@ -1,4 +1,4 @@
-// A graph on a device: its constants, its state, and the programs of the sizes that were run.
+// Graph on a device: its constants, its states, and the programs for the sizes that were run.
 #pragma once
 
 #include <deque>
@@ -28,11 +28,11 @@ class Session {
   const Graph& graph() const { return graph_; }
 
  private:
-  // By sizes, and whether all calls run whole.
+  // Programs by sizes and by whether all calls run whole.
   using Programs = std::map<std::pair<Sizes, bool>, std::unique_ptr<Program>>;
 
   struct Slots {
-    std::vector<DeviceMemory> memory;  // by input: copies of what came from the host
+    std::vector<DeviceMemory> memory;  // by input: copies of host inputs
   };
 
   Sizes sizes_of(const Entry& entry, const dl_contract_tensor_t* inputs,

@@ -10,7 +10,7 @@ Handle::Handle(const dl_handle_ops_t& ops, int32_t dtype, std::vector<int64_t> s
     : offset_bytes_(offset * dl_dtype_bytes(dtype)), sizes_(std::move(shape)) {
   const size_t ndim = sizes_.size();
   sizes_.insert(sizes_.end(), strides.begin(), strides.end());
-  sizes_.push_back(0);  // never empty, so that the addresses are some
+  sizes_.push_back(0);  // never empty, so that the addresses are not NULL
   prefix_.magic = DL_TENSOR_MAGIC;
   prefix_.version = DL_PREFIX_VERSION;
   prefix_.ops = &ops;

@@ -1,4 +1,4 @@
-// A tensor handle with its sizes and strides.
+// Tensor handle with its sizes and strides.
 #pragma once
 
 #include <vector>
@@ -12,17 +12,17 @@ class Handle {
   Handle(const dl_handle_ops_t& ops, int32_t dtype, std::vector<int64_t> shape,
          std::vector<int64_t> strides, int64_t offset, int64_t storage_bytes, int32_t device,
          int32_t device_index);
-  // Addresses of it are handed out.
+  // Not copyable, because vendors get its address.
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  // Puts it on a block of memory.
+  // Sets the memory of its storage.
   void move_to(void* storage) {
     prefix_.storage = storage;
     prefix_.data = storage == nullptr ? nullptr : static_cast<char*>(storage) + offset_bytes_;
   }
 
-  // Gives a dimension another size.
+  // Changes the size of a dimension.
   void resize(size_t dim, int64_t size) {
     sizes_[dim] = size;
     count();
@@ -33,12 +33,12 @@ class Handle {
   diopiTensorHandle_t handle() { return reinterpret_cast<diopiTensorHandle_t>(&prefix_); }
 
  private:
-  // Sets what follows from the sizes and the strides.
+  // Updates the fields that depend on sizes and strides.
   void count();
 
   dl_tensor_prefix_t prefix_{};
   int64_t offset_bytes_;
-  std::vector<int64_t> sizes_;  // the strides behind the sizes
+  std::vector<int64_t> sizes_;  // the sizes, followed by the strides
 };
 
 }  // namespace dl::graph

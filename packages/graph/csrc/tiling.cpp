@@ -12,24 +12,24 @@ namespace {
 
 constexpr int64_t kGuessedCache = int64_t{1} << 20;
 // Inverse of the share of the cache for the blocks of a group's tensors. A larger share would leave
-// no room for the vendor's operators, a smaller one would make calls of too few elements.
+// no space for the vendor's operators; with a smaller one, calls would have too few elements.
 constexpr int64_t kBlockShare = 4;
-// Bytes of one tensor in a block, unless a row is larger: a few of these stay in the first-level
-// cache, and the next block is fetched in time (lane.cpp). Chosen by benchmarks/chains.py.
+// Bytes of one tensor in a block, unless a row is larger: a few of these fit into the first-level
+// cache, and the next block is prefetched in time (lane.cpp). Chosen by benchmarks/chains.py.
 constexpr int64_t kPieceBytes = 8192;
-// Each call that joins costs a look at all that are in the group.
+// Maximum number of calls in a group: adding a call takes time proportional to their number.
 constexpr size_t kMostCalls = 64;
-// For each busy call a group needs so many light ones: whole calls of them were
-// faster, presumably as they read ahead while they compute. Chosen by benchmarks/chains.py.
+// Minimum number of light calls per busy call in a group. With fewer, whole calls were faster,
+// presumably because of prefetching during computation. Chosen by benchmarks/chains.py.
 constexpr int64_t kLightPerBusy = 2;
-// Calls on tensors of fewer elements than this share of the largest one do not count there.
+// Calls with fewer elements than the largest call's divided by this are not counted for that ratio.
 constexpr int64_t kSmallShare = 4;
 
 constexpr const char* kAlone = "no adjacent call has the same rows";
 constexpr const char* kSmall = "the tensors of its group fit into the cache as they are";
 constexpr const char* kComputesLong =
-    "it computes long for what it reads, and no group is before it";
-constexpr const char* kComputes = "its group computes longer than it waits for memory";
+    "it is compute-bound, and a group must not begin with such a call";
+constexpr const char* kComputes = "its group is compute-bound";
 constexpr const char* kScattered = "the elements of its rows are not contiguous in a tensor";
 constexpr const char* kLarge = "one row of its tensors does not fit into the cache";
 
@@ -54,7 +54,7 @@ bool is_cut(const Piece& piece, size_t depth) {
                      [](int32_t dim) { return dim >= 0; });
 }
 
-// Makes the groups of one entry, call after call.
+// Builder of the groups of one entry, call by call.
 class Former {
  public:
   Former(const Entry& entry, const Concrete& sized, int64_t cache, When when)
@@ -103,8 +103,8 @@ class Former {
   }
 
  private:
-  // Returns true if a call computes longer than it waits for memory: half precision has to be
-  // converted, and has half the bytes.
+  // Returns true if a call is compute-bound. Calls in half precision are: they convert elements,
+  // which have half as many bytes.
   bool is_busy(size_t call) const {
     bool half = false;
     each_tensor(entry_.calls[call], [&](size_t, const Parameter&, size_t value) {
@@ -114,7 +114,7 @@ class Former {
     return half || row_rule(*entry_.calls[call].called).busy;
   }
 
-  // The leading dimensions that the spaces of all these calls share.
+  // Returns the leading dimensions that the spaces of all these calls share.
   std::vector<int64_t> common_space(size_t first, size_t last) const {
     std::vector<int64_t> out = cuts_[first].space;
     for (size_t number = first + 1; number <= last; ++number) {
@@ -125,7 +125,7 @@ class Former {
     return out;
   }
 
-  // Leaves `group` as it is where these calls can be none.
+  // Returns false, and leaves `group` unchanged, if these calls cannot be a group.
   bool try_group(size_t first, size_t last, Group& group) const {
     if (!cuts_[last].possible()) return false;
     Group made;
@@ -153,7 +153,7 @@ class Former {
     }
   }
 
-  // The fewest dimensions whose rows fit into a share of the cache, and how many fit.
+  // Cuts the fewest dimensions so that a block fits into the share of the cache; sets its rows.
   bool choose_rows(Group& group) const {
     const int64_t room = cache_ / kBlockShare;
     if (when_ == When::kAlways) {
@@ -180,7 +180,7 @@ class Former {
     return false;
   }
 
-  // Returns true if the rows of each storage that the group writes are disjoint; marks local
+  // Returns true if the windows of each storage that the group writes are disjoint; marks local
   // storages.
   bool windows_apart(Group& group) const {
     group.local.assign(entry_.storages.size(), -1);
@@ -194,7 +194,7 @@ class Former {
     return true;
   }
 
-  // Returns true if another storage of the entry is the same memory.
+  // Returns true if another storage of the entry has the same memory.
   bool has_twin(size_t storage) const {
     const Storage& wanted = entry_.storages[storage];
     return wanted.kind == StorageKind::kState &&
@@ -241,7 +241,7 @@ class Former {
     return true;
   }
 
-  // Why whole calls are as fast; empty: they are not.
+  // Returns why whole calls would be as fast; empty if blocks are expected to be faster.
   const char* drawback(const Group& group) const {
     if (total_bytes(group) <= cache_) return kSmall;
     if (is_scattered(group)) return kScattered;
@@ -272,7 +272,7 @@ class Former {
     });
   }
 
-  // From an element of a block to the nearest other one; 0: it has no other.
+  // Returns the distance in bytes between the nearest elements of a block; 0 if it has only one.
   int64_t nearest_bytes(const Group& group, const Piece& piece) const {
     const ConcreteView& view = sized_.views[piece.value];
     int64_t nearest = 0;

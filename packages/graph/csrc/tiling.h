@@ -1,9 +1,9 @@
-// Groups of calls that run block by block: rows of all their tensors at a time, so that what one
-// call writes is still in the cache when the next one reads it.
+// Groups of calls that run block by block, on some rows of all their tensors at a time: the results
+// of a call are still in the cache when the next call reads them.
 //
-// A group is made of consecutive calls with the same outer dimensions. Each index of those that are
-// cut has a window of every storage that the group writes, no two windows overlap, and all calls
-// stay within the window of their index: so the order of the blocks cannot matter.
+// A group consists of consecutive calls with the same outer dimensions. Each index of the cut
+// dimensions has a window in every storage that the group writes. Windows do not overlap, and calls
+// access only the window of their index, so the order of the blocks does not matter.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@
 
 namespace dl::graph {
 
-// A value as the calls of a group see it.
+// Value as used by the calls of a group.
 struct Piece {
   size_t value = 0;
-  // For each dimension of the group's space: the dimension of the value that is cut, or -1.
+  // For each dimension of the group's space: the dimension of the value that it cuts, or -1.
   std::vector<int32_t> dims;
 
   bool operator==(const Piece& other) const { return value == other.value && dims == other.dims; }
@@ -24,13 +24,13 @@ struct Piece {
 struct Group {
   size_t first = 0;  // calls
   size_t last = 0;
-  // The dimensions that are cut: all but the last by 1, the last by `rows`.
+  // Sizes of the cut dimensions. The last one is cut into blocks of `rows`, the others of 1.
   std::vector<int64_t> space;
   int64_t rows = 1;
   std::vector<Piece> pieces;
   std::vector<std::vector<size_t>> uses;  // by call: the pieces, in the order of each_tensor
-  // By storage: the bytes that a block needs of a temporary that lives only in this group; -1: it
-  // lives in the memory of the program.
+  // By storage: bytes that a block needs for a temporary that is local to this group; -1 for
+  // storages in the program's memory.
   std::vector<int64_t> local;
 
   int64_t chunks() const { return (space.back() + rows - 1) / rows; }
@@ -40,12 +40,12 @@ struct Group {
 
 struct Tiling {
   std::vector<Group> groups;
-  // By call: why it is in no group; empty for those that are.
+  // By call: why it is not in a group; empty for calls in groups.
   std::vector<const char*> reasons;
 
-  // The group of a call, or nullptr.
+  // Returns the group of a call, or nullptr.
   const Group* group_of(size_t call) const;
-  // Returns true if a temporary has no memory of its own in the program.
+  // Returns true if a temporary is local to a group, without memory in the program.
   bool is_local(size_t storage) const;
 };
 
@@ -54,10 +54,10 @@ enum class When : uint8_t {
   kAlways,  // every call that can be cut, into three blocks along its last dimension: for tests
 };
 
-// `cache` is the bytes of the cache that a thread has for itself.
+// `cache` is the size in bytes of a thread's private cache.
 Tiling make_tiling(const Entry& entry, const Concrete& sized, int64_t cache, When when);
 
-// As this machine says, or a guess.
+// Returns the size of this machine's private cache in bytes, or a guess if it is unknown.
 int64_t cache_bytes();
 
 }  // namespace dl::graph

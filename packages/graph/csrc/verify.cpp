@@ -26,12 +26,12 @@ void check_call(const Entry& entry, const Call& call) {
     for (const Expression& size : call.arguments[place].sizes) {
       const Range range = within(parameter.name, [&] { return size.range(entry.symbols); });
       if (parameter.type == Type::kInt32 && (range.min < INT32_MIN || range.max > INT32_MAX))
-        throw Failure(std::string(parameter.name) + " leaves the integers of 32 bits");
+        throw Failure(std::string(parameter.name) + " overflows 32-bit integers");
     }
   }
 }
 
-// Memory that one argument of a call uses.
+// Memory used by one argument of a call.
 struct Use {
   size_t place;
   const Parameter* parameter;
@@ -62,7 +62,7 @@ void check_aliases(const Entry& entry, const Concrete& sized, const Call& call) 
                       uses[j].parameter->name + " (value " + entry.values[uses[j].value].name +
                       "), which the operator does not allow here; copy one");
     }
-    // Elements that are one another: the order of the writes would matter.
+    // Distinct indices with the same address: the order of the writes would matter.
     for (size_t d = 0; d < written.shape.size(); ++d)
       if (written.shape[d] > 1 && written.strides[d] == 0 && written.numel > 0)
         throw Failure(std::string(uses[i].parameter->name) + " would write to value " +
@@ -70,7 +70,7 @@ void check_aliases(const Entry& entry, const Concrete& sized, const Call& call) 
   }
 }
 
-// Symbols at one end of their ranges each.
+// Returns tuples of sizes with each symbol at an end of its range.
 std::vector<Sizes> corners(const Entry& entry) {
   Sizes least;
   Sizes most;
@@ -100,7 +100,7 @@ void verify_sizes(const Entry& entry, const Concrete& sized) {
     const View& view = entry.values[value];
     if (is_local(view.storage) && !covers(written[view.storage], runs_of(sized.views[value])))
       throw Failure(reader + " reads value " + view.name +
-                    ", of which not all has been written before: a call is missing or in the wrong "
+                    ", which has not been written completely: a call is missing or in the wrong "
                     "place");
   };
   for (size_t number = 0; number < entry.calls.size(); ++number) {
@@ -128,7 +128,7 @@ void verify(const Graph& graph) {
       for (const Port& port : entry.outputs)
         if (entry.storages[entry.values[port.value].storage].kind == StorageKind::kTemp)
           throw Failure("output " + port.name +
-                        " is a temporary, whose memory is used again; give "
+                        " is a temporary, whose memory is reused; give "
                         "it a storage of kind \"output\"");
       for (const Guard& guard : entry.guards) {
         guard.left.range(entry.symbols);

@@ -1,4 +1,4 @@
-"""Fixture vendors, compiled once per session and per set of macros."""
+"""Fixtures: fixture vendors, compiled once per session and set of macros."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Compile = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def build_vendor(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    """``build_vendor("-DFIXTURE_NAME=...")`` -> a library, compiled once."""
+    """Return a function of compiler flags that returns a library, compiled once."""
     root = tmp_path_factory.mktemp("libraries")
     done: dict[tuple[str, ...], Path] = {}
 
@@ -40,13 +40,13 @@ def build_vendor(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Callable[[Path], Path]:
-    """A function that copies a library, so that the counters of the copy begin at zero."""
+    """Return a function that copies a library, so that the copy's counters begin at zero."""
     return lambda library: Path(shutil.copy(library, mkdtemp(dir=tmp_path)))
 
 
 @pytest.fixture
 def live_blocks() -> Callable[[Path], int]:
-    """A function that returns how many blocks of memory a fixture vendor has allocated."""
+    """Return a function that counts the allocated memory blocks of a fixture vendor."""
 
     def count(path: Path) -> int:
         ffi = FFI()
@@ -58,7 +58,7 @@ def live_blocks() -> Callable[[Path], int]:
 
 @pytest.fixture(scope="session", autouse=True)
 def graph_library() -> None:
-    """``libdl_graph.so``: the installed one, or built into the checkout, where git ignores it."""
+    """Provide ``libdl_graph.so``: the installed one, or one built in the checkout."""
     path = dl_graph.graph_library()
     if not path.is_file():
         compile_library(
@@ -72,5 +72,5 @@ def graph_library() -> None:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a cache of verdicts of its own."""
+    """Give each test its own cache of verdicts."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))

@@ -44,7 +44,7 @@ def product(entry: EntryBuilder, a: Value, b: Value, name: str = "") -> Value:
 
 
 def mlp() -> GraphBuilder:
-    """Two layers with a bias between, for any batch."""
+    """Build an MLP of two layers with a bias in between, for any batch size."""
     graph = GraphBuilder()
     first, second = graph.constant("first", FIRST), graph.constant("second", SECOND)
     bias = graph.constant("bias", BIAS)
@@ -61,7 +61,7 @@ def mlp() -> GraphBuilder:
 
 
 def check_mlp(session: Session) -> None:
-    # A larger batch moves the temporaries: those of the smaller one must follow.
+    # A larger batch reallocates the temporaries, also those of smaller batches.
     for batch in (3, 64, 1, 3):
         x = random(batch, WIDTH, seed=batch)
         got = session.run("forward", {"x": x})
@@ -69,7 +69,7 @@ def check_mlp(session: Session) -> None:
 
 
 def attention() -> GraphBuilder:
-    """A block of two heads; heads are views, and the second product writes into one."""
+    """Build attention with two heads. Heads are views; the second product writes into a view."""
     graph = GraphBuilder()
     shared = {name: graph.constant(name, value) for name, value in WEIGHTS.items()}
     entry = graph.entry("block")
@@ -97,7 +97,7 @@ def attention() -> GraphBuilder:
 
 
 def attend(x: Any, q: Any, k: Any, v: Any) -> Any:
-    """Return the output of the block for queries, keys and values of both heads."""
+    """Return the output for the queries, keys and values of both heads."""
     split = [a.reshape(len(a), HEADS, -1).transpose(1, 0, 2) for a in (q, k, v)]
     scores = split[0] @ split[1].transpose(0, 2, 1) * (WIDTH // HEADS) ** -0.5
     mixed = (softmax(scores) @ split[2]).transpose(1, 0, 2).reshape(len(x), WIDTH)
@@ -112,7 +112,7 @@ def check_attention(session: Session) -> None:
 
 
 def decoder() -> GraphBuilder:
-    """Prefill and decode: one head, weights shared, keys and values kept between runs."""
+    """Build a decoder with prefill and decode: one head, shared weights, a persistent KV cache."""
     graph = GraphBuilder()
     shared = {name: graph.constant(name, value) for name, value in WEIGHTS.items()}
     caches = {name: graph.state(name, [LONGEST, WIDTH]) for name in ("keys", "values")}
@@ -157,7 +157,7 @@ def check_decoder(session: Session) -> None:
 
 
 def dropout() -> GraphBuilder:
-    """A random mask, returned together with the elements that it keeps."""
+    """Build dropout that returns the random mask and the kept elements."""
     graph = GraphBuilder()
     generator = graph.generator("dropout")
     entry = graph.entry("train")
@@ -188,7 +188,7 @@ def check_dropout(session: Session) -> None:
 
 
 def mutation() -> GraphBuilder:
-    """An input is changed where it is; one output is the input, one a view of it."""
+    """Build an in-place mutation of an input; the outputs are the input and a view of it."""
     graph = GraphBuilder()
     entry = graph.entry("change")
     x = entry.input("x", [3, 4], "float32")

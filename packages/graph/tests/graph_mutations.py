@@ -1,8 +1,8 @@
-"""Reads and runs mutated graph files; run by ``test_graph_file.py`` in a process of its own.
+"""Read and run mutated graph files; ``test_graph_file.py`` runs this in a child process.
 
-``python graph_mutations.py LIBRARY FOLDER COUNT`` prints how many were refused and how many ran.
-Half of the mutations change bytes anywhere, the other half numbers and words of the document, which
-stays canonical: those reach the verifier.
+``python graph_mutations.py LIBRARY FOLDER COUNT`` prints the numbers of rejected and run graphs.
+Half of the mutations change arbitrary bytes. The other half change numbers and words of the
+document, which stays canonical, so that these mutations reach the verifier.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NUMBERS = (-1, 0, 1, 2, 3, 7, 16, 63, 64, 65, 255, 1 << 31, 1 << 40, (1 << 63) -
 
 
 def places(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """All containers and keys below a node."""
+    """Return all containers and keys below a node."""
     for key in list(node) if isinstance(node, dict) else range(len(node)):
         found.append((node, key))
         if isinstance(node[key], dict | list):
@@ -70,7 +70,7 @@ def mutated_document(content: bytes, rng: random.Random) -> bytes:
         elif rng.random() < 0.5:
             other, there = rng.choice(places(document, []))
             node[key] = other[there]
-            # A node that contains itself is not a document.
+            # Copy: a node must not contain itself.
             if isinstance(node[key], dict | list):
                 node[key] = old
         else:

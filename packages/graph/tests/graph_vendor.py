@@ -16,6 +16,6 @@ GRAPH_OPERATORS = (
 
 
 def compile_vendor(library: Path, flags: Sequence[str] = GRAPH_OPERATORS, **options: Any) -> Path:
-    """Compile the vendor; without :data:`GRAPH_OPERATORS` it has the operators of the contract's
-    tests."""
+    """Compile the vendor. Without the flags :data:`GRAPH_OPERATORS` it has the operators of the
+    contract's tests."""
     return compile_library(library, [SOURCE], compile_flags=["-O1", *flags], **options)

@@ -1,4 +1,4 @@
-"""Graphs from a C program that knows neither Python nor torch."""
+"""Graphs in a C program without Python and torch."""
 
 from __future__ import annotations
 

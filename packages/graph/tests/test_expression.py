@@ -1,4 +1,4 @@
-"""Sizes as expressions: Python and the executor compute the same of them."""
+"""Size expressions: Python and the executor compute the same values."""
 
 from __future__ import annotations
 

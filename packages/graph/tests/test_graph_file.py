@@ -1,4 +1,4 @@
-"""``.dlg`` files: what is written is read, and what was damaged or forged is refused."""
+"""``.dlg`` files: written files are read back, and damaged or forged files are rejected."""
 
 from __future__ import annotations
 
@@ -102,41 +102,41 @@ TEXT = HEADER["__metadata__"]["dlg"]
 
 FORGED: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "too short"),
-    "no header": (b"\0" * 8, "not JSON"),
+    "no header": (b"\0" * 8, "not valid JSON"),
     "another file": (b"\x7fELF" * 20, "longer than the file"),
     "a header beyond the file": ((1 << 40).to_bytes(8, "little") + b"{}", "longer than the file"),
-    "a file that is cut off": (GOOD[:-1], "outside of the file"),
-    "more behind it": (GOOD + b"\0", "bytes behind the tensors"),
+    "a file that is cut off": (GOOD[:-1], "outside the file"),
+    "more behind it": (GOOD + b"\0", "bytes after the tensors"),
     "a list": (join(b"[]", b""), "its header is not an object"),
-    "no graph": (join(b"{}", b""), "no .dlg file"),
+    "no graph": (join(b"{}", b""), "not a .dlg file"),
     "a tensor before the file": (
         forged(lambda h: h["bias"].update(data_offsets=[-64, 0])),
-        "outside of the file",
+        "outside the file",
     ),
     "a tensor behind the file": (
         forged(lambda h: h["bias"].update(data_offsets=[1 << 62, (1 << 62) + 64])),
-        "outside of",
+        "outside the file",
     ),
     "a tensor that ends before it begins": (
         forged(lambda h: h["bias"].update(data_offsets=[64, 0])),
-        "outside of the file",
+        "outside the file",
     ),
     "tensors that overlap": (
         forged(lambda h: h["second"].update(data_offsets=h["first"]["data_offsets"][:1] * 2)),
-        "not as long as its shape",
+        "does not match its shape",
     ),
     "two names for one tensor": (forged(lambda h: h.update(other=h["bias"])), "overlap"),
-    "a hole": (forged(lambda h: h.pop("bias")), "between the tensors"),
-    "a shape of other bytes": (forged(lambda h: h["bias"].update(shape=[17])), "not as long"),
+    "a gap": (forged(lambda h: h.pop("bias")), "a gap between the tensors"),
+    "a shape of other bytes": (forged(lambda h: h["bias"].update(shape=[17])), "not match its"),
     "a shape that overflows": (
         forged(lambda h: h["bias"].update(shape=[1 << 62, 1 << 62])),
         "more than 2\\^63 bytes",
     ),
-    "a negative size": (forged(lambda h: h["bias"].update(shape=[-16])), "a size that is none"),
-    "an unknown dtype": (forged(lambda h: h["bias"].update(dtype="F8_E4M3")), "'F8_E4M3' is none"),
-    "a key twice": (join(b'{"a":1,"a":2}', b""), "stands there twice"),
-    "a number with a point": (join(b'{"a":1.5}', b""), "a number with a point"),
-    "a number beyond 64 bits": (join(b'{"a":99999999999999999999}', b""), "not an integer of 64"),
+    "a negative size": (forged(lambda h: h["bias"].update(shape=[-16])), "a size is invalid"),
+    "an unknown dtype": (forged(lambda h: h["bias"].update(dtype="F8_E4M3")), "'F8_E4M3' is not"),
+    "a key twice": (join(b'{"a":1,"a":2}', b""), "duplicate key"),
+    "a number with a point": (join(b'{"a":1.5}', b""), "not an integer"),
+    "a number beyond 64 bits": (join(b'{"a":99999999999999999999}', b""), "not a 64-bit integer"),
     "too many levels": (join(b"[" * 1000, b""), "more than 64 levels"),
     "white space": (with_document(TEXT.replace(",", ", ", 1)), "not canonical"),
     "keys in another order": (
@@ -147,9 +147,9 @@ FORGED: dict[str, tuple[bytes, str]] = {
         GOOD.replace(b'"name":"y', b'"name":"\x86', 1).replace(
             b'\\"name\\":\\"y', b'\\"name\\":\\"\x86', 1
         ),
-        "no UTF-8",
+        "invalid UTF-8",
     ),
-    "half a document": (with_document(TEXT[: len(TEXT) // 2]), "not JSON"),
+    "half a document": (with_document(TEXT[: len(TEXT) // 2]), "not valid JSON"),
 }
 
 
@@ -167,7 +167,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_mutated_files_are_refused_or_run(build_vendor: Compile, tmp_path: Path) -> None:
-    """Each in a child process that lives on: no mutation may crash or hang it."""
+    """All run in one child process, which no mutation may crash or hang."""
     library = build_vendor(*GRAPH_OPERATORS)
     for name, (make, _) in MODELS.items():
         make().build().save(tmp_path / f"{name}.dlg")

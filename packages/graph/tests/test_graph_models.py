@@ -1,4 +1,4 @@
-"""Graphs run on vendors as numpy computes them, with all memory poisoned before each run."""
+"""Graphs agree with numpy on vendors, with all memory poisoned before each run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {
 def runner(
     request: pytest.FixtureRequest, build_vendor: Compile, copied: Callable[[Path], Path]
 ) -> Iterator[Vendor]:
-    """A vendor that runs the graphs of ``graph_models.py``."""
+    """Return a vendor that runs the graphs of ``graph_models.py``."""
     with load_vendor(copied(build_vendor(*GRAPH_OPERATORS, *KINDS[request.param]))) as loaded:
         yield loaded
 
@@ -152,7 +152,7 @@ def test_what_does_not_fit_is_refused(
 def test_a_size_that_no_input_has_must_be_passed(runner: Vendor) -> None:
     with (
         Session(decoder().build(), runner) as session,
-        pytest.raises(GraphError, match="needs the size place, which no input has"),
+        pytest.raises(GraphError, match="needs the size place, which is not a size of any"),
     ):
         session.run("decode", {"x": random(1, 8)})
 

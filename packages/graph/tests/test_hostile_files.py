@@ -1,4 +1,4 @@
-"""Graph files and inputs that would fill the memory, block, or mean something else than numbers."""
+"""Graph files and inputs that would exhaust memory, block, or do not contain numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HUGE = 6 << 30
 
 
 def peak_memory(code: str, *arguments: str) -> int:
-    """The most bytes that a process had resident that runs this code."""
+    """Return the peak resident memory in bytes of a process that runs this code."""
     measured = (
         f"{code}\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
@@ -46,7 +46,7 @@ from dl_graph import load
 try:
     load(sys.argv[1])
 except GraphError as error:
-    assert "bytes behind the tensors" in str(error), error
+    assert "bytes after the tensors" in str(error), error
 else:
     raise SystemExit("it was not refused")
 """
@@ -104,7 +104,7 @@ def test_a_file_that_is_cut_off_is_refused(length: int, tmp_path: Path) -> None:
 
 
 def npy(shape: tuple[int, ...], dtype: Any, data: bytes) -> bytes:
-    """An array file whose header declares what it likes."""
+    """Return an array file with an arbitrary header."""
     file = io.BytesIO()
     described = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False}
     np.lib.format.write_array_header_1_0(file, {**described, "shape": shape})
@@ -132,27 +132,27 @@ def test_a_header_of_gigabytes_is_not_read(tmp_path: Path) -> None:
 
 
 def bomb(path: Path, size: int) -> Path:
-    """A small archive whose one array has many bytes."""
+    """Write a small archive whose only array decompresses to many bytes."""
     return npz(path, zipfile.ZIP_DEFLATED, x=npy((size // 4,), "f4", b"\0" * size))
 
 
 def test_an_array_that_no_input_can_be_is_not_decompressed(tmp_path: Path) -> None:
     path = bomb(tmp_path / "in.npz", 64 << 20)
     assert path.stat().st_size < 1 << 20
-    with pytest.raises(ValueError, match=r"its shape is \[16777216\], and the input has \[batch ≤"):
+    with pytest.raises(ValueError, match=r"its shape is \[16777216\], but the input has \[batch ≤"):
         read_inputs(path, GRAPH.entry("forward"))
 
 
 def test_arrays_may_not_take_more_memory_than_allowed(tmp_path: Path) -> None:
     path = bomb(tmp_path / "in.npz", 1 << 20)
-    with pytest.raises(ValueError, match="its arrays take 1,048,704 bytes, and 1,000,000 may be"):
+    with pytest.raises(ValueError, match="its arrays take 1,048,704 bytes, more than 1,000,000"):
         read_inputs(path, limit=1_000_000)
     assert read_inputs(path, limit=2_000_000)["x"].nbytes == 1 << 20
 
 
 def test_an_array_of_another_name_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = npz(tmp_path / "in.npz", weights=npy((2,), "f4", b"\0" * 8))
-    with pytest.raises(ValueError, match="array 'weights': there is no such input; there are x"):
+    with pytest.raises(ValueError, match="array 'weights': unknown input; expected x"):
         read_inputs(path, GRAPH.entry("forward"))
 
 

@@ -15,7 +15,7 @@ ALIGNMENT = 64
 
 
 def random_graph(seed: int, temporaries: int, *, in_place: bool) -> ContractGraph:
-    """Additions of random temporaries of random sizes: Add may write over its inputs, Mm not."""
+    """Return a graph of calls on random temporaries: Add may write over its inputs, Mm may not."""
     rng = random.Random(seed)
     graph = GraphBuilder()
     entry = graph.entry("forward")
@@ -44,7 +44,7 @@ def _name(rng: random.Random) -> str:
 
 
 def lifetimes(graph: ContractGraph) -> dict[int, tuple[int, int, int]]:
-    """First and last call and the aligned bytes of each temporary, read from the document."""
+    """Return the first and last call and the aligned size in bytes of each temporary."""
     entry = graph.entry("forward")
     found: dict[int, tuple[int, int, int]] = {}
     for number, (_, arguments) in enumerate(entry["calls"]):
@@ -61,7 +61,7 @@ def lifetimes(graph: ContractGraph) -> dict[int, tuple[int, int, int]]:
 
 
 def least_bytes(lives: list[tuple[int, int, int]]) -> int:
-    """The best plan there is, of all orders in which each is placed as low as it can be."""
+    """Return the size of an optimal plan, from all orders of placing each as low as possible."""
 
     def total(order: tuple[tuple[int, int, int], ...]) -> int:
         placed: list[tuple[int, int, int, int]] = []
@@ -80,7 +80,7 @@ def sharing(offsets: dict[int, int], lives: dict[int, tuple[int, int, int]]) -> 
     for a, b in itertools.combinations(lives, 2):
         (first_a, last_a, size_a), (first_b, last_b, size_b) = lives[a], lives[b]
         apart = offsets[a] + size_a <= offsets[b] or offsets[b] + size_b <= offsets[a]
-        # One may take the place of the other at the call where both are.
+        # One may overwrite the other at the call that uses both.
         handed_on = offsets[a] == offsets[b] and (last_a == first_b or last_b == first_a)
         if not apart and not handed_on and first_a <= last_b and first_b <= last_a:
             yield f"{a} and {b}"
@@ -96,7 +96,7 @@ def test_a_plan_of_few_temporaries_is_the_best_there_is(seed: int) -> None:
 
 
 def test_the_brute_force_planner_knows_a_plan_that_is_not_trivial() -> None:
-    # Three that overlap in pairs: the most that is live at once is 3, and 3 are enough.
+    # Three that overlap in pairs: at most 3 bytes are live at once, and 3 are enough.
     assert least_bytes([(0, 1, 1), (1, 2, 2), (2, 3, 1)]) == 3
 
 

@@ -1,4 +1,4 @@
-"""Graphs with one thing wrong: refused with a message that says what, or shown by their results."""
+"""Graphs with one fault: rejected with a message that names it, or detected by the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Change = Callable[[Document], None]
 
 
 def altered(model: str, change: Change) -> ContractGraph:
-    """A model whose document was changed before it was verified."""
+    """Return a model whose document was changed before it was verified."""
     builder = MODELS[model][0]()
     document = copy.deepcopy(builder.document())
     change(document)
@@ -145,7 +145,7 @@ for _ in range(40):
     DEEP = ["+", DEEP, 1]
 
 REFUSED: dict[str, tuple[str, Change, str]] = {
-    "a call that is missing": ("mlp", drop_call(0), "call 0 .*input reads value hidden, of which"),
+    "a call that is missing": ("mlp", drop_call(0), "call 0 .*input reads value hidden, which"),
     "calls in the wrong order": ("mlp", read_before_written, "call 0 .*reads value hidden"),
     "an output that no call wrote": ("mlp", return_unwritten, "output y reads value y"),
     "an output that is a temporary": ("mlp", return_a_temporary, "output y is a temporary"),
@@ -165,36 +165,36 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "a negative size": ("mlp", in_value("hidden", shape=[-1, 16]), "the size -1 is -1"),
     "a negative stride": ("mlp", in_value("hidden", strides=[-16, 1]), "the stride -16"),
     "a negative offset": ("mlp", in_value("hidden", offset=["-", "batch", 64]), "the offset"),
-    "sizes beyond 64 bits": ("mlp", in_storage("hidden", bytes=HUGE), "leaves the integers"),
+    "sizes beyond 64 bits": ("mlp", in_storage("hidden", bytes=HUGE), "overflows 64-bit"),
     "an expression too deep": ("mlp", in_value("hidden", offset=DEEP), "more than 32 levels"),
     "a division by zero": ("mlp", in_value("hidden", offset=["//", "batch", 0]), "divides by"),
     "a symbol that is not declared": ("mlp", in_value("hidden", shape=["n", 16]), "'n' is not de"),
     "a dtype that does not fit": ("mlp", in_value("active", dtype="float16"), "has to be float32"),
-    "a dtype that is none": ("mlp", in_value("active", dtype="float33"), "'float33' is unknown"),
-    "a value that is not there": ("mlp", in_call(0, out=99), "out: value 99 is not there"),
+    "a dtype that is none": ("mlp", in_value("active", dtype="float33"), "unknown dtype 'float33'"),
+    "a value that is not there": ("mlp", in_call(0, out=99), "out: value 99 does not exist"),
     "an argument that is missing": ("mlp", in_call(0, out=None), "out: null, but the operator"),
-    "an argument too many": ("mlp", in_call(0, beta=1), "fields that this version does not know"),
+    "an argument too many": ("mlp", in_call(0, beta=1), "arguments: it has unknown fields"),
     "a scalar without a dtype": ("mlp", in_call(1, alpha={"value": 1}), 'alpha: "dtype" is'),
     "a number that is none": ("dropout", in_call(0, p="0.25"), "'0.25' is not a number"),
     "a quotient by what may be zero": (
         "dropout",
         in_call(0, p=["/", 1, 0]),
-        "divides by 0, which may not be positive",
+        "the divisor is 0, which may not be positive",
     ),
-    "a quotient that is a product": ("dropout", in_call(0, p=["*", 1, 2]), "no number; write it"),
+    "a quotient that is a product": ("dropout", in_call(0, p=["*", 1, 2]), "not a number; write"),
     "a generator that is not there": ("dropout", in_call(0, generator="g"), "'g' is not declared"),
     "a symbol that ends before it begins": (
         "mlp",
         in_entry(symbols=[{"name": "batch", "min": 3, "max": 2}]),
         "0 <= min <= max",
     ),
-    "a guard that is none": ("mlp", in_entry(guards=[["batch", 8]]), "guard 0: no guard"),
-    "an input without a port": ("mlp", in_entry(inputs=[]), "is an input that no port passes"),
+    "a guard that is none": ("mlp", in_entry(guards=[["batch", 8]]), "guard 0: not a guard"),
+    "an input without a port": ("mlp", in_entry(inputs=[]), "but not an input"),
     "a forged fingerprint": ("mlp", forged_fingerprint, "diopiMm was '0123456789abcdef'"),
     "no fingerprint": ("mlp", no_fingerprint, "no fingerprint of diopiMm"),
-    "an operator that is unknown": ("mlp", unknown_operator, "no operator 'diopiNoSuchThing'"),
+    "an operator that is unknown": ("mlp", unknown_operator, "unknown operator 'diopiNoSuchThing'"),
     "an operator of unknown sizes": ("mlp", operator_of_unknown_sizes, "depend on data"),
-    "a field that is unknown": ("mlp", unknown_field, "fields that this version does not know"),
+    "a field that is unknown": ("mlp", unknown_field, "it has unknown fields"),
     "a newer version": ("mlp", newer_version, "install a newer dl-graph"),
 }
 
@@ -283,7 +283,7 @@ def test_half_a_buffer_is_no_buffer() -> None:
         graph.build()
 
     build((0, 1, 2))
-    with pytest.raises(GraphError, match="of which not all has been written"):
+    with pytest.raises(GraphError, match="which has not been written completely"):
         build((0, 2))
 
 
@@ -297,7 +297,7 @@ def test_columns_that_are_apart_may_be_read_and_written_in_one_call() -> None:
         graph.build()
 
     build(2)
-    build(0)  # the same elements: Relu may write over them
+    build(0)  # the same elements: Relu may overwrite its input
     with pytest.raises(GraphError, match="shares memory with input"):
         build(1)
 

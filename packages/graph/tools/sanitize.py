@@ -1,8 +1,8 @@
 """Run graphs, valid and mutated ones, on a library instrumented with sanitizers.
 
-`python -m fuzz graphs recorded_graphs`, and this package's tests: the library that reads, verifies,
-plans and executes graphs is compiled with AddressSanitizer and UndefinedBehaviorSanitizer, and so
-is the vendor whose operators the first kind calls. Options go to pytest.
+Runs `python -m fuzz graphs recorded_graphs` and this package's tests. The library that reads,
+verifies, plans and executes graphs is compiled with AddressSanitizer and
+UndefinedBehaviorSanitizer, as is the vendor for `graphs`. Options go to pytest.
 """
 
 from __future__ import annotations

@@ -25,16 +25,16 @@ def main(
     prog: str = "python -m dl_graph",
     library: Path | None = None,
 ) -> int:
-    """Run one command; the result is the exit status: 2 if an argument cannot be used.
+    """Run one command; return the exit code, which is 2 for an invalid argument.
 
-    :param prog: what messages call the program.
-    :param library: the vendor library; None: the user names it.
+    :param prog: name of the program in messages.
+    :param library: vendor library; None if an option names it.
     """
     parser = argparse.ArgumentParser(prog=prog, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, what in _COMMANDS.items():
         command = commands.add_parser(name, help=what)
-        command.add_argument("file", type=Path, metavar="FILE.dlg", help="the graph")
+        command.add_argument("file", type=Path, metavar="FILE.dlg", help="graph file")
         if name != "verify":
             command.add_argument(
                 "--size",
@@ -42,17 +42,17 @@ def main(
                 default=[],
                 type=_size,
                 metavar="NAME=N",
-                help="the size of a symbol; may be repeated",
+                help="size of a symbol; may be repeated (default: the largest size)",
             )
         if name == "run":
-            inputs = "an .npz file with the inputs by name"
+            inputs = ".npz file with the inputs by name"
             command.add_argument("inputs", type=Path, metavar="INPUTS.npz", help=inputs)
             command.set_defaults(library=library)
             if library is None:
-                command.add_argument("--library", type=Path, required=True, help="a vendor library")
-            command.add_argument("--entry", help="the entry; needed where there are several")
-            command.add_argument("--output", type=Path, help="an .npz file for the outputs")
-            command.add_argument("--force", action="store_true", help="replace it if it is there")
+                command.add_argument("--library", type=Path, required=True, help="vendor library")
+            command.add_argument("--entry", help="entry to run; required if there are several")
+            command.add_argument("--output", type=Path, help=".npz file for the outputs")
+            command.add_argument("--force", action="store_true", help="replace the output file")
     arguments = parser.parse_args(argv)
     try:
         graph = load(arguments.file)
@@ -60,7 +60,7 @@ def main(
             write_output(show(graph, **dict(arguments.size)))
         run = _prepare_run(graph, arguments) if arguments.command == "run" else None
     except BrokenPipeError:
-        raise  # who reads the output has seen enough
+        raise  # the reader has closed the pipe
     except (DiopiError, OSError, ValueError) as error:
         refused = arguments.command == "verify" and not isinstance(error, OSError)
         return _report(error, FAILED if refused else WRONG_USE)
@@ -84,7 +84,7 @@ def _report(error: Exception, status: int) -> int:
 
 _COMMANDS = {
     "show": "print a graph and its plan",
-    "verify": "read a graph; 1 if it is refused",
+    "verify": "verify a graph; exit with 1 if it is rejected",
     "run": "run an entry and print its outputs",
 }
 
@@ -95,7 +95,7 @@ def _size(text: str) -> tuple[str, int]:
 
 
 def _prepare_run(graph: ContractGraph, arguments: argparse.Namespace) -> Callable[[], None]:
-    """Check the arguments, and return the function that runs the entry."""
+    """Check the arguments, and return a function that runs the entry."""
     entry = arguments.entry or graph.entries[0]
     if arguments.entry is None and len(graph.entries) > 1:
         raise ValueError(f"choose one with --entry: {', '.join(graph.entries)}")

@@ -15,5 +15,5 @@ def include_dir() -> Path:
 
 
 def graph_library() -> Path:
-    """Return the path of ``libdl_graph.so``, which exists where the package was built."""
+    """Return the path of ``libdl_graph.so``, which exists if the package was built."""
     return _PACKAGE / "lib" / "libdl_graph.so"

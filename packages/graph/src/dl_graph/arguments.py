@@ -1,4 +1,4 @@
-"""Arguments of a call in the form in which a file stores them."""
+"""Conversion of a call's arguments to the form of a graph file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .value import Value
 def argument_json(
     operator: str, positional: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Json]:
-    """Return all arguments of a call by the names of their parameters.
+    """Return all arguments of a call by parameter name.
 
-    :raises ArgumentError: one is missing, unknown or of the wrong kind.
+    :raises ArgumentError: an argument is missing, unknown or of the wrong type.
     """
     plan = plan_for(operator)
     given = plan.bind(positional, named)

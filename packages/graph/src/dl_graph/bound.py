@@ -1,4 +1,4 @@
-"""One entry of a session with its inputs in place."""
+"""Entry of a session that is bound to its inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .open_session import OpenSession
 
 
 class BoundRun:
-    """An entry of a session with its inputs. Made by :meth:`Session.bind`."""
+    """Entry of a session with its inputs, created by :meth:`Session.bind`."""
 
     def __init__(
         self, session: OpenSession, entry: str, inputs: Mapping[str, Any], sizes: Mapping[str, int]
@@ -58,7 +58,7 @@ class BoundRun:
         self._run = native().dl_contract_session_run
 
     def run(self) -> None:
-        """Enqueue the entry; on a synchronous vendor it has then run.
+        """Enqueue the entry; on a synchronous vendor it has completed on return.
 
         :raises GraphError: an operator failed.
         """
@@ -81,7 +81,7 @@ class BoundRun:
                 array[...] = buffer
 
     def outputs(self) -> dict[str, Array]:
-        """Wait, and copy the outputs of the session's last run, which must have been this one."""
+        """Wait, and return copies of the outputs. The session's last run must be of this object."""
         found = {}
         with self._session.lock:
             self._session.synchronize()
@@ -131,7 +131,7 @@ class BoundRun:
         buffer = self._copy_to_layout(array, strides, dtype)
         if buffer is not given and isinstance(given, np.ndarray) and self._writes(value["storage"]):
             if given.dtype != dtype.storage:
-                raise ValueError(f"the graph writes to it: pass it as {dtype}, not {given.dtype}")
+                raise ValueError(f"the graph writes to it: pass {dtype}, not {given.dtype}")
             self._written.append((given, buffer))
         self._keep += [given, buffer]
         tensor.data = ffi.cast("void*", buffer.ctypes.data)
@@ -141,7 +141,7 @@ class BoundRun:
 
     @staticmethod
     def _copy_to_layout(array: Array, strides: tuple[int, ...], dtype: Dtype) -> Array:
-        """Return the array, or a copy with the strides that the graph has."""
+        """Return the array, or a copy with the strides of the graph."""
         if strides == contiguous_strides(array.shape):
             return np.require(array, requirements=["C", "A", "W"])
         memory = np.zeros(span(array.shape, strides), dtype.storage)

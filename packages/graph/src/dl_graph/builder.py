@@ -1,4 +1,4 @@
-"""Graphs built by hand."""
+"""Builder of graphs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .value import Shared, Value, contiguous_strides
 
 
 class EntryBuilder:
-    """One entry of a graph. Made by :meth:`GraphBuilder.entry`."""
+    """Builder of one entry of a graph, created by :meth:`GraphBuilder.entry`."""
 
     def __init__(self, graph: GraphBuilder, name: str) -> None:
         self._graph = graph
@@ -37,7 +37,8 @@ class EntryBuilder:
     def symbol(self, name: str, minimum: int, maximum: int) -> Expression:
         """Return a size that is known only when the graph runs.
 
-        It follows from the input that has it as a size; if none has, the caller passes it.
+        Its value is taken from an input that has it as a size; without such an input, the caller
+        passes the value.
 
         :param minimum: smallest size that the graph serves.
         :param maximum: largest size that the graph serves.
@@ -46,11 +47,11 @@ class EntryBuilder:
         return Expression(name)
 
     def guard(self, left: Size, relation: str, right: Size) -> None:
-        """Add a condition that each run must meet: ``==``, ``<=`` or ``<``."""
+        """Add a condition that each run must satisfy: ``==``, ``<=`` or ``<``."""
         self._guards.append([relation, as_json(left), as_json(right)])
 
     def input(self, name: str, shape: Sequence[Size], dtype: npt.DTypeLike | Dtype) -> Value:
-        """A tensor that the caller passes, contiguous."""
+        """Return a contiguous tensor that the caller passes."""
         value = self._new("input", shape, dtype, name)
         self._inputs.append({"name": name, "value": value.index})
         return value
@@ -58,11 +59,11 @@ class EntryBuilder:
     def empty(
         self, shape: Sequence[Size], dtype: npt.DTypeLike | Dtype = "float32", name: str = ""
     ) -> Value:
-        """A tensor that calls write first: a temporary, or an output once it is one."""
+        """Return an uninitialized tensor: a temporary, or an output after :meth:`output`."""
         return self._new("temp", shape, dtype, name)
 
     def use(self, shared: Shared) -> Value:
-        """A constant or state in this entry."""
+        """Return a constant or state as a value of this entry."""
         key = f"{shared.kind} {shared.name}"
         if key not in self._shared:
             self._shared[key] = len(self._storages)
@@ -71,18 +72,18 @@ class EntryBuilder:
         return Value(self, self._shared[key], shared.dtype, shared.shape, strides, 0, shared.name)
 
     def output(self, name: str, value: Value) -> None:
-        """Return a value. It may share memory with an input, a state or another output."""
+        """Make a value an output. It may share memory with an input, a state or another output."""
         storage = self._storages[value.storage]
         if storage["kind"] == "temp":
             storage["kind"] = "output"
         self._outputs.append({"name": name, "value": value.index})
 
     def call(self, operator: str, *positional: Any, **named: Any) -> None:
-        """Add a call, with the arguments that ``vendor.op`` takes; tensors are values.
+        """Add a call with the arguments of ``vendor.op``, in which tensors are values.
 
         :param operator: ``"diopiAdd"``, or ``"Add"`` for short.
-        :raises ArgumentError: an argument is missing, unknown or of the wrong kind.
-        :raises GraphError: a graph cannot have the operator.
+        :raises ArgumentError: an argument is missing, unknown or of the wrong type.
+        :raises GraphError: a graph cannot contain the operator.
         """
         full = operator if operator in load_schema() else f"diopi{operator}"
         self._calls.append([full, argument_json(full, positional, named)])
@@ -130,7 +131,7 @@ class EntryBuilder:
 
 
 class GraphBuilder:
-    """Puts a graph together; :meth:`build` verifies it."""
+    """Builder of a graph; :meth:`build` verifies it."""
 
     def __init__(self) -> None:
         self._constants: dict[str, ConstantTensor] = {}
@@ -141,7 +142,7 @@ class GraphBuilder:
     def constant(
         self, name: str, array: npt.ArrayLike, dtype: npt.DTypeLike | Dtype | None = None
     ) -> Shared:
-        """A tensor that stands in the file, and that no call writes."""
+        """Add a tensor that is stored in the file and never written."""
         given: Array = np.asarray(array)
         found = dtype_of(given.dtype if dtype is None else dtype)
         stored = np.ascontiguousarray(to_storage(given, found)).reshape(given.shape)
@@ -155,9 +156,10 @@ class GraphBuilder:
         dtype: npt.DTypeLike | Dtype = "float32",
         initial: Shared | None = None,
     ) -> Shared:
-        """A tensor that persists between runs of a session, and that calls may write.
+        """Add a tensor that calls may write and that persists between runs of a session.
 
-        :param initial: a constant of as many bytes that it begins as; None: zeros.
+        :param initial: a constant of the same size in bytes with the initial contents; None for
+            zeros.
         """
         found = dtype_of(dtype)
         self._states.append(
@@ -170,7 +172,7 @@ class GraphBuilder:
         return Shared("state", name, found, tuple(shape))
 
     def generator(self, name: str) -> str:
-        """A random number generator, whose seed and offset belong to the session."""
+        """Add a random number generator, whose seed and offset belong to the session."""
         self._generators.append(name)
         return name
 
@@ -194,13 +196,13 @@ class GraphBuilder:
 
     @property
     def constants(self) -> Mapping[str, ConstantTensor]:
-        """The constants by name."""
+        """Return the constants by name."""
         return dict(self._constants)
 
     def build(self, name: str = "a graph") -> ContractGraph:
-        """The verified graph.
+        """Return the verified graph.
 
-        :param name: stands for it in messages.
-        :raises GraphError: it is wrong; the message says where, and what would be right.
+        :param name: name of the graph in messages.
+        :raises GraphError: the graph is invalid; the message has the location and the remedy.
         """
         return read(pack(self.document(), self._constants), name)

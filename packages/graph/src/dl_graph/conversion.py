@@ -1,4 +1,4 @@
-"""Conversion of arrays to the dtypes of a graph, refused where it would lose values."""
+"""Conversion of arrays to the dtypes of a graph, unless values would be lost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from diopi_proto.dtypes import Array, Dtype, to_storage
 
 
 def convert_array(given: Any, dtype: Dtype) -> Array:
-    """Return an array as numpy stores ``dtype``; floats may be rounded.
+    """Return an array in numpy's representation of ``dtype``; floats may be rounded.
 
-    :raises ValueError: the dtype does not have one of the values.
+    :raises ValueError: ``dtype`` cannot represent one of the values.
     """
     array = np.asarray(given)
     if array.dtype == dtype.storage or array.dtype.kind == "V":
@@ -26,7 +26,7 @@ def convert_array(given: Any, dtype: Dtype) -> Array:
     if dtype.name == "bfloat16":
         lost = np.isfinite(array) & (made & 0x7F80 == 0x7F80)
     elif dtype.storage.kind in "iub":
-        # As Python's numbers where no dtype of numpy's has the values of both.
+        # Compared as Python numbers if no numpy dtype can represent both.
         same = array == made
         if array.dtype.kind in "iu" and made.dtype.kind in "iu":
             same = array.astype(object) == made.astype(object)

@@ -1,4 +1,4 @@
-"""Sizes that are not known yet: arithmetic over the symbols of an entry.
+"""Symbolic sizes: arithmetic over the symbols of an entry.
 
 In a file an expression is an integer, the name of a symbol, or ``[sign, a, b]`` with one of the
 signs ``+ - * // % max min``.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Json = Any
-"""An integer, a name, or a list of a sign and two expressions."""
+"""Expression in a file: an integer, a name, or a list of a sign and two expressions."""
 
 _APPLY: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
@@ -24,9 +24,9 @@ _APPLY: dict[str, Callable[[int, int], int]] = {
 
 
 class Expression:
-    """A size that depends on symbols; made by :meth:`EntryBuilder.symbol` and by arithmetic.
+    """Size that depends on symbols, created by :meth:`EntryBuilder.symbol` and by arithmetic.
 
-    :ivar json: as it stands in a file.
+    :ivar json: the expression in the form of a file.
     """
 
     __slots__ = ("json",)
@@ -69,11 +69,11 @@ class Expression:
 
 
 Size = int | Expression
-"""A size: a number, or one that depends on symbols."""
+"""Size: an integer, or an expression of symbols."""
 
 
 def combine(sign: str, a: Size, b: Size) -> Size:
-    """``a sign b``, computed where both are numbers and left out where it changes nothing."""
+    """Return ``a sign b``: an integer if both are integers, and simplified if one is neutral."""
     if isinstance(a, int) and isinstance(b, int):
         return _APPLY[sign](a, b)
     if sign in ("+", "-") and isinstance(b, int) and b == 0:
@@ -90,17 +90,17 @@ def combine(sign: str, a: Size, b: Size) -> Size:
 
 
 def maximum(a: Size, b: Size) -> Size:
-    """The larger one."""
+    """Return the larger size."""
     return combine("max", a, b)
 
 
 def minimum(a: Size, b: Size) -> Size:
-    """The smaller one."""
+    """Return the smaller size."""
     return combine("min", a, b)
 
 
 def as_json(size: Size) -> Json:
-    """A size as it stands in a file.
+    """Return a size in the form of a file.
 
     :raises TypeError: the argument is not a size.
     """
@@ -112,7 +112,7 @@ def as_json(size: Size) -> Json:
 
 
 def evaluate(json: Json, sizes: Mapping[str, int]) -> int:
-    """The value of an expression of a verified file.
+    """Return the value of an expression of a verified file.
 
     :param sizes: the size of each symbol.
     """
@@ -123,10 +123,10 @@ def evaluate(json: Json, sizes: Mapping[str, int]) -> int:
 
 
 def bounds(json: Json, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    """Numbers that an expression stays between, both included.
+    """Return a lower and an upper bound of an expression, both inclusive.
 
     :param ranges: the smallest and the largest size of each symbol.
-    :raises ZeroDivisionError: it may divide by what is not positive.
+    :raises ZeroDivisionError: a divisor may be zero or negative.
     """
     if not isinstance(json, list):
         return ranges[json] if isinstance(json, str) else (json, json)
@@ -143,7 +143,7 @@ def bounds(json: Json, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, int]
 
 
 def text(json: Json) -> str:
-    """An expression as people write it."""
+    """Format an expression in infix notation."""
     if not isinstance(json, list):
         return str(json)
     sign, a, b = json

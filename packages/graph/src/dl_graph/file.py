@@ -1,6 +1,6 @@
 """Writer of ``.dlg`` files: safetensors files with the graph in their metadata.
 
-The verifier reads them in C++: ``csrc/safetensors.cpp``.
+The verifier in C++ reads them: ``csrc/safetensors.cpp``.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class ConstantTensor:
-    """A constant: its dtype, and its elements as numpy stores them."""
+    """Constant: its dtype, and its elements in numpy's representation."""
 
     dtype: Dtype
     array: Array
 
 
 def canonical(document: Mapping[str, Any]) -> str:
-    """The one text of a graph: keys sorted, no white space."""
+    """Return the canonical text of a graph: sorted keys, no white space."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def pack(document: Mapping[str, Any], constants: Mapping[str, ConstantTensor]) -> bytes:
-    """The bytes of a ``.dlg`` file. They are not verified: :func:`read` does that.
+    """Return the bytes of a ``.dlg`` file, unverified: :func:`read` verifies them.
 
-    :raises GraphError: a constant has a dtype that safetensors files cannot have.
+    :raises GraphError: safetensors files do not support the dtype of a constant.
     """
     header: dict[str, Any] = {"__metadata__": {"dlg": canonical(document)}}
     parts: list[bytes] = []
     offset = 0
-    # The widest first, so that all are aligned as their elements ask for.
+    # Widest elements first, so that all constants are aligned to their elements.
     for name in sorted(constants, key=lambda n: (-constants[n].dtype.itemsize, n)):
         constant = constants[name]
         if constant.dtype.name not in _NAMES:
             raise GraphError(
-                f"constant {name!r} is {constant.dtype}, which a safetensors file cannot have; "
+                f"constant {name!r} is {constant.dtype}, which safetensors files do not support; "
                 f"store it as one of {', '.join(_NAMES)}"
             )
         content = constant.array.tobytes()
@@ -74,7 +74,7 @@ def pack(document: Mapping[str, Any], constants: Mapping[str, ConstantTensor]) -
 
 
 def repack(content: bytes, document: Mapping[str, Any]) -> bytes:
-    """A verified file with the same constants and another document."""
+    """Return a verified file with the same constants and another document."""
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     header["__metadata__"] = {"dlg": canonical(document)}
@@ -83,6 +83,6 @@ def repack(content: bytes, document: Mapping[str, Any]) -> bytes:
 
 def _joined(header: Mapping[str, Any], data: bytes) -> bytes:
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    # Where the data begin they are aligned as the memory of a device.
+    # Pad the header, so that the data are aligned like device memory.
     text += b" " * (-(8 + len(text)) % _ALIGNMENT)
     return len(text).to_bytes(8, "little") + text + data

@@ -35,11 +35,11 @@ def read_inputs(
 ) -> dict[str, Array]:
     """Return the arrays of an ``.npz`` file by name.
 
-    :param entry: entry of a graph; arrays that cannot be its inputs are refused unread.
-    :param limit: bytes that all arrays may take (default: half of the free memory).
-    :raises ValueError: the file has another format, is damaged, holds something else than arrays
-        of numbers, or its arrays take more memory.
-    :raises OSError: it cannot be read, or is not a regular file.
+    :param entry: entry of a graph; arrays that cannot be its inputs are rejected without reading.
+    :param limit: maximum total size of the arrays in bytes (default: half of the free memory).
+    :raises ValueError: the file has another format, is damaged, contains anything but arrays of
+        numbers, or its arrays exceed ``limit``.
+    :raises OSError: the file cannot be read, or is not a regular file.
     """
     try:
         with open_regular(path) as file, zipfile.ZipFile(file) as archive:
@@ -55,7 +55,7 @@ def read_inputs(
 def _members(
     archive: zipfile.ZipFile, entry: Mapping[str, Any] | None
 ) -> dict[str, zipfile.ZipInfo]:
-    """The members of the archive by the names of their arrays, with their headers checked."""
+    """Return the archive's members by array name, after a check of their headers."""
     found: dict[str, zipfile.ZipInfo] = {}
     for member in archive.infolist():
         name = member.filename.removesuffix(".npy")
@@ -70,7 +70,7 @@ def _members(
             size = math.prod(shape) * dtype.itemsize
             if size != member.file_size - begin:
                 raise ValueError(
-                    f"its header declares {size:,} bytes, and {member.file_size - begin:,} follow"
+                    f"its header declares {size:,} bytes, but {member.file_size - begin:,} follow"
                 )
             if entry is not None:
                 _check_port(name, shape, entry)
@@ -81,15 +81,15 @@ def _members(
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    """The shape and dtype of an array, and where its elements begin."""
+    """Return the shape and dtype of an array, and the offset of its elements."""
     begin = file.read(8)
     major, _ = np.lib.format.read_magic(io.BytesIO(begin))
     if major not in _HEADERS:
-        raise ValueError(f"version {major} of the format is not read; save it with numpy.save")
+        raise ValueError(f"version {major} of the format is not supported; save it with numpy.save")
     counted = file.read(2 if major == 1 else 4)
     length = int.from_bytes(counted, "little")
     if length > _LONGEST_HEADER:
-        raise ValueError(f"its header has {length:,} bytes; at most {_LONGEST_HEADER:,} are read")
+        raise ValueError(f"its header has {length:,} bytes, more than {_LONGEST_HEADER:,}")
     text = file.read(length)
     try:
         shape, _, dtype = _HEADERS[major](io.BytesIO(counted + text))
@@ -103,10 +103,10 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
 
 
 def _check_port(name: str, shape: tuple[int, ...], entry: Mapping[str, Any]) -> None:
-    """Refuse what no size of the entry's symbols makes its input; the session checks the rest."""
+    """Reject an array that cannot be the input for any sizes; the session checks the rest."""
     ports = {port["name"]: port["value"] for port in entry["inputs"]}
     if name not in ports:
-        raise ValueError(f"there is no such input; there are {', '.join(ports) or 'none'}")
+        raise ValueError(f"unknown input; expected {', '.join(ports) or 'none'}")
     wanted = entry["values"][ports[name]]["shape"]
     largest = {symbol["name"]: symbol["max"] for symbol in entry["symbols"]}
     most = [largest.get(size) if isinstance(size, str) else size for size in wanted]
@@ -114,7 +114,7 @@ def _check_port(name: str, shape: tuple[int, ...], entry: Mapping[str, Any]) -> 
         isinstance(limit, int) and size > limit for size, limit in zip(shape, most, strict=True)
     ):
         raise ValueError(
-            f"its shape is {list(shape)}, and the input has {_describe(wanted, largest)}"
+            f"its shape is {list(shape)}, but the input has {_describe(wanted, largest)}"
         )
 
 
@@ -127,8 +127,8 @@ def _check_memory(members: Mapping[str, zipfile.ZipInfo], limit: int) -> None:
     total = sum(member.file_size for member in members.values())
     if total > limit:
         raise ValueError(
-            f"its arrays take {total:,} bytes, and {limit:,} may be used: half of the memory that "
-            "is free"
+            f"its arrays take {total:,} bytes, more than {limit:,}, the limit (default: half of "
+            "the free memory)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Verified graphs: loaded, shown, planned and saved."""
+"""Verified graphs: loading, memory plans, tilings and saving."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from .native import constants, ffi, native
 class PlanReport:
     """Memory plan of the temporaries of an entry, in bytes.
 
-    :ivar offsets: by the number of the storage; temporaries that are used, only.
-    :ivar bytes: of the block that holds them.
-    :ivar most_live: the most that are live at once; no plan has less.
-    :ivar apart: what they would take if none shared memory with another.
+    :ivar offsets: offsets of the used temporaries, by index of the storage.
+    :ivar bytes: size of the block that holds the temporaries.
+    :ivar most_live: maximum number of bytes live at once, a lower bound for every plan.
+    :ivar apart: number of bytes if temporaries did not share memory.
     """
 
     offsets: Mapping[int, int]
@@ -41,13 +41,12 @@ class PlanReport:
 
 @dataclass(frozen=True)
 class TilingReport:
-    """Calls of an entry that run together, block by block, on a device that computes in host
-    memory.
+    """Groups of an entry's calls that run block by block on a device that computes in host memory.
 
-    :ivar groups: the numbers of the calls of each group.
-    :ivar blocks: by group: how many blocks it runs in.
-    :ivar reasons: why the other calls are in none, by their number.
-    :ivar bytes: what the temporaries of the entry take then, without those of blocks.
+    :ivar groups: the indices of the calls of each group.
+    :ivar blocks: the number of blocks of each group.
+    :ivar reasons: why other calls are not in a group, by index.
+    :ivar bytes: size of the entry's temporaries, without those that are local to groups.
     """
 
     groups: tuple[range, ...]
@@ -57,43 +56,43 @@ class TilingReport:
 
 
 class ContractGraph:
-    """A verified graph, made by :func:`load`, :func:`read` and :meth:`GraphBuilder.build`.
+    """Verified graph, created by :func:`load`, :func:`read` and :meth:`GraphBuilder.build`.
 
     :param handle: ``dl_contract_graph_t*``, which this object closes.
-    :ivar name: the path, or what stands for it in messages.
-    :ivar document: what the file says; not to be changed.
+    :ivar name: the path, or the name of the graph in messages.
+    :ivar document: the content of the file, which must not be changed.
     """
 
     def __init__(self, handle: CData, name: str) -> None:
         self.name = name
         self.handle = handle
-        """``dl_contract_graph_t*``; valid as long as this object."""
+        """Return the ``dl_contract_graph_t*``, valid as long as this object."""
         weakref.finalize(self, native().dl_contract_graph_close, handle).atexit = False
         self.document: Mapping[str, Any] = json.loads(ffi.string(handle.text))
 
     @property
     def nbytes(self) -> int:
-        """The length of the file."""
+        """Return the length of the file in bytes."""
         return int(self.handle.count)
 
     @property
     def content(self) -> bytes:
-        """A copy of the bytes of the file."""
+        """Return a copy of the bytes of the file."""
         return bytes(self._view())
 
     def _view(self) -> memoryview:
-        """The bytes of the file; valid as long as this object."""
+        """Return the bytes of the file, valid as long as this object."""
         return memoryview(ffi.buffer(self.handle.bytes, self.nbytes))
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The names of the entries."""
+        """Return the names of the entries."""
         return tuple(sorted(self.document["entries"], key=str.encode))
 
     def entry(self, name: str) -> Mapping[str, Any]:
         """Return the description of an entry in the file.
 
-        :raises GraphError: there is none of that name.
+        :raises GraphError: the graph has no entry of that name.
         """
         found = self.document["entries"].get(name)
         if found is None:
@@ -101,18 +100,18 @@ class ContractGraph:
         return found  # type: ignore[no-any-return]
 
     def number(self, name: str) -> int:
-        """The place of an entry.
+        """Return the index of an entry.
 
-        :raises GraphError: there is none of that name.
+        :raises GraphError: the graph has no entry of that name.
         """
         self.entry(name)
         return self.entries.index(name)
 
     def plan(self, entry: str, **sizes: int) -> PlanReport:
-        """The plan of an entry.
+        """Return the memory plan of an entry.
 
-        :param sizes: of its symbols; those left out have their largest size.
-        :raises GraphError: a guard does not hold, or a size is outside of its range.
+        :param sizes: sizes of its symbols (default: the largest ones).
+        :raises GraphError: a guard does not hold, or a size is outside its range.
         """
         values = self._sizes(entry, sizes)
         count = len(self.entry(entry)["storages"])
@@ -134,7 +133,7 @@ class ContractGraph:
         return PlanReport(placed, int(plan.bytes), int(plan.most_live), int(plan.apart))
 
     def _sizes(self, entry: str, sizes: Mapping[str, int]) -> list[int]:
-        """A size of each symbol of an entry, in their order."""
+        """Return one size per symbol of an entry, in the order of the symbols."""
         symbols = self.entry(entry)["symbols"]
         unknown = sizes.keys() - {symbol["name"] for symbol in symbols}
         if unknown:
@@ -142,11 +141,11 @@ class ContractGraph:
         return [int(sizes.get(symbol["name"], symbol["max"])) for symbol in symbols]
 
     def tiling(self, entry: str, *, cache: int = 0, **sizes: int) -> TilingReport:
-        """Return which calls of an entry run block by block.
+        """Return the calls of an entry that run block by block.
 
-        :param cache: the bytes of the cache that blocks are made for; 0: of this machine's.
-        :param sizes: as of :meth:`plan`.
-        :raises GraphError: as :meth:`plan`.
+        :param cache: assumed cache size in bytes; 0 for this machine's.
+        :param sizes: see :meth:`plan`.
+        :raises GraphError: see :meth:`plan`.
         """
         values = self._sizes(entry, sizes)
         count = len(self.entry(entry)["calls"])
@@ -180,11 +179,11 @@ class ContractGraph:
         )
 
     def with_plan(self, entry: str, **sizes: int) -> ContractGraph:
-        """The graph with the plan of an entry for these sizes in the file: a session that runs
-        them verifies that plan and makes none.
+        """Return the graph with a stored plan of an entry for these sizes, which sessions verify
+        and use instead of planning.
 
-        :param sizes: as of :meth:`plan`.
-        :raises GraphError: as :meth:`plan`.
+        :param sizes: see :meth:`plan`.
+        :raises GraphError: see :meth:`plan`.
         """
         plan = self.plan(entry, **sizes)
         document = copy.deepcopy(dict(self.document))
@@ -197,10 +196,10 @@ class ContractGraph:
         return read(repack(self.content, document), self.name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, so that readers see the old one or the new one as a whole.
+        """Write the file atomically: readers see either the old or the new file.
 
-        :raises FileExistsError: there is something that no file replaces: a device, or a pipe.
-        :raises OSError: it cannot be written.
+        :raises FileExistsError: the path is not a regular file, such as a device or a pipe.
+        :raises OSError: the file cannot be written.
         """
         target = Path(path)
         if target.exists() and not target.is_file():
@@ -216,11 +215,11 @@ class ContractGraph:
 def load(path: str | os.PathLike[str]) -> ContractGraph:
     """Open and verify a ``.dlg`` file. Its constants are mapped: they take memory when used.
 
-    :raises GraphError: it is damaged or forged, or was made for another contract.
-    :raises OSError: it cannot be read, or is not a regular file.
+    :raises GraphError: the file is damaged or invalid, or was made for another contract.
+    :raises OSError: the file cannot be read, or is not a regular file.
     """
     name = os.fspath(path)
-    # For an exception of the right type. What is opened is examined again.
+    # Raises the right type of exception. The opened file is checked again.
     check_regular(name)
     out = ffi.new("dl_contract_graph_t**")
     raise_status(native().dl_contract_graph_open(os.fsencode(name), out))
@@ -230,8 +229,8 @@ def load(path: str | os.PathLike[str]) -> ContractGraph:
 def read(content: bytes, name: str = "a graph") -> ContractGraph:
     """Verify the bytes of a ``.dlg`` file.
 
-    :param name: stands for the path in messages.
-    :raises GraphError: as :func:`load`.
+    :param name: name of the graph in messages.
+    :raises GraphError: see :func:`load`.
     """
     content = bytes(content)
     out = ffi.new("dl_contract_graph_t**")
@@ -240,9 +239,9 @@ def read(content: bytes, name: str = "a graph") -> ContractGraph:
 
 
 def raise_status(status: CData) -> None:
-    """Turn a status into an exception and release it; NULL is success.
+    """Raise an exception for a status, and release it; NULL means success.
 
-    :raises GraphError: or, for want of memory, OutOfMemoryError.
+    :raises GraphError: an operation failed; OutOfMemoryError if memory was exhausted.
     """
     if status == ffi.NULL:
         return

@@ -14,7 +14,7 @@ from .errors import GraphError
 # cffi's objects have no static types.
 ffi: Any = _ffi_gen.ffi
 constants: Any = ffi.dlopen(None)
-"""Enumerators and integer macros of the contract and of graphs as attributes."""
+"""Namespace with the enumerators and integer macros of the contract and of dl-graph."""
 
 
 @cache

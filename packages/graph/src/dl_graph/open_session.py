@@ -22,7 +22,7 @@ from .native import constants, ffi, native
 
 
 class OpenSession:
-    """A graph on a device: its constants, its state and its generators.
+    """Graph on a device: its constants, its states and its generators.
 
     The parameters are those of :class:`~dl_graph.session.Session`.
 
@@ -45,7 +45,7 @@ class OpenSession:
         instance = vendor._instance
         if not isinstance(instance, TableInstance):
             raise NotSupportedError(
-                f"vendor {vendor.name} is a library in DIOPI's own style, which runs no graphs",
+                f"vendor {vendor.name} is a library in DIOPI's own style, which cannot run graphs",
                 code=constants.DL_NOT_SUPPORTED,
                 operation="graph",
                 vendor=vendor.name,
@@ -91,7 +91,7 @@ class OpenSession:
             raise_status(native().dl_contract_session_synchronize(self.handle()))
 
     def close(self) -> None:
-        """Wait for what was enqueued, and free the memory. Twice does nothing."""
+        """Wait for enqueued work, and free the memory. A second call has no effect."""
         with self.lock:
             self._end()
 
@@ -144,7 +144,7 @@ _NAMES: dict[str, CData] = {}
 
 
 def _name(name: str) -> CData:
-    """Return a name in C. Names stay allocated: there are as many as the contract has operators."""
+    """Return a name as a C string. Names stay allocated; the contract bounds their number."""
     return _NAMES.setdefault(name, ffi.new("char[]", name.encode()))
 
 

@@ -13,7 +13,7 @@ from diopi_proto.dtypes import Array, bfloat16_to_float32
 
 
 def check_output(path: Path, force: bool) -> None:
-    """Check that a file of outputs may be written, before the graph runs.
+    """Check before a run that the output file may be written.
 
     :raises ValueError: the path does not end in ``.npz``, or exists and may not be replaced.
     """
@@ -26,7 +26,7 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def readable(array: Array, dtype: str) -> Array:
-    """Return bfloat16, which numpy lacks, as float32, and other dtypes unchanged."""
+    """Return bfloat16, which numpy does not support, as float32; other dtypes unchanged."""
     return bfloat16_to_float32(array) if dtype == "bfloat16" else array
 
 

@@ -1,4 +1,4 @@
-"""Graphs that run on a vendor, with numpy arrays going in and out."""
+"""Sessions that run graphs on a vendor, with numpy arrays as inputs and outputs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .open_session import OpenSession
 
 
 class Session(OpenSession):
-    """A graph on a device: its constants, its state and its generators. A context manager.
+    """Graph on a device: its constants, its states and its generators. A context manager.
 
-    Runs of one session come one after the other, whichever threads call.
+    Runs of one session are serialized, even from several threads.
 
-    :param stream: where all is enqueued; None: the default stream.
-    :param poison: fill temporaries and outputs with noise before each run, for tests: what is read
-        before it was written then shows.
-    :param whole: run every call as a whole, and none block by block.
-    :param blocks: run every call block by block that can be, faster or not, for tests.
+    :param stream: stream for all work; None for the default stream.
+    :param poison: fill temporaries and outputs with garbage before each run, for tests that detect
+        reads of uninitialized memory.
+    :param whole: run every call as a whole instead of block by block.
+    :param blocks: run every call block by block that can be, even if it is slower, for tests.
     :raises OperatorNotBoundError: the vendor has an operator with another signature.
-    :raises GraphError: the vendor lacks an operator or a slot that the graph needs.
+    :raises GraphError: the vendor lacks an operator or a function that the graph needs.
     """
 
     def run(
@@ -37,9 +37,9 @@ class Session(OpenSession):
         """Run an entry and wait for it.
 
         :param inputs: arrays, or tensors of this vendor, by name. An array is converted to the
-            input's dtype; where the graph writes to an input, it has that dtype and is changed.
-        :param sizes: of the symbols that no input has.
-        :returns: the outputs by name, as numpy stores their dtypes.
+            input's dtype; an array that the graph mutates must have that dtype.
+        :param sizes: sizes of the symbols that are not a size of any input.
+        :returns: the outputs by name, in numpy's representation of their dtypes.
         :raises GraphError: an input does not fit, a guard does not hold, or an operator failed.
         """
         bound = self.bind(entry, inputs, sizes)
@@ -53,8 +53,8 @@ class Session(OpenSession):
         inputs: Mapping[str, Any],
         sizes: Mapping[str, int] | None = None,
     ) -> BoundRun:
-        """Bind an entry to its inputs, to run it many times. Arrays are copied only where they must
-        be converted.
+        """Bind an entry to its inputs, to run it many times. Arrays are copied only if they must be
+        converted.
 
         :raises GraphError: an input is missing or does not fit.
         """
@@ -66,9 +66,9 @@ class Session(OpenSession):
             raise_status(native().dl_contract_session_reset(self.handle()))
 
     def state(self, name: str) -> Array:
-        """Return a copy of a state as bytes, to be viewed as its dtype.
+        """Return a copy of a state as bytes, which can be viewed as its dtype.
 
-        :raises GraphError: there is none of that name.
+        :raises GraphError: the graph has no state of that name.
         """
         tensor = ffi.new("dl_contract_tensor_t*")
         with self.lock:
@@ -76,15 +76,15 @@ class Session(OpenSession):
             return self.read(tensor)
 
     def seed(self, name: str, seed: int, offset: int = 0) -> None:
-        """Set the seed and the offset of a generator, from 0 to 2**64 - 1.
+        """Set the seed and the offset of a generator, both from 0 to 2**64 - 1.
 
-        :raises GraphError: there is none of that name.
+        :raises GraphError: the graph has no generator of that name.
         """
         generator = self._generator(name)
         generator.seed, generator.offset = seed, offset
 
     def offset(self, name: str) -> int:
-        """How many steps of a generator are consumed."""
+        """Return the number of consumed steps of a generator."""
         return int(self._generator(name).offset)
 
     def __enter__(self) -> Session:

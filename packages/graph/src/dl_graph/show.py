@@ -1,4 +1,4 @@
-"""A graph and its plan as text."""
+"""Text description of a graph and its memory plan."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LONGEST_LINE = 1 << 20
 def show(graph: ContractGraph, **sizes: int) -> str:
     """Return a description of a graph, with the memory plan of its temporaries for these sizes.
 
-    :param sizes: of symbols; those left out have their largest size.
-    :raises GraphError: a guard does not hold for them.
+    :param sizes: sizes of symbols (default: the largest ones).
+    :raises GraphError: a guard does not hold for these sizes.
     """
     return "\n".join(printable(line, _LONGEST_LINE) for line in _lines(graph, sizes)) + "\n"
 
@@ -30,7 +30,7 @@ def _lines(graph: ContractGraph, sizes: Mapping[str, int]) -> Iterator[str]:
     if document["constants"]:
         yield "  constants: " + ", ".join(document["constants"])
     for state in document["states"]:
-        initial = f", begins as {state['initial']}" if state["initial"] else ""
+        initial = f", initially {state['initial']}" if state["initial"] else ""
         yield f"  state {state['name']}: {state['bytes']} bytes{initial}"
     if document["generators"]:
         yield "  generators: " + ", ".join(document["generators"])

@@ -1,4 +1,4 @@
-"""Tensors of graphs that are being built."""
+"""Tensors of a graph under construction."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .expression import Size, as_json, combine
 
 
 class Owner(Protocol):
-    """An entry that values are added to."""
+    """Entry to which values are added."""
 
     def _add_value(self, value: Value) -> int:
         """Add a value; return its index."""
 
 
 class Shared:
-    """A constant or a state of a graph, which any entry may :meth:`EntryBuilder.use`."""
+    """Constant or state of a graph, available in any entry by :meth:`EntryBuilder.use`."""
 
     def __init__(self, kind: str, name: str, dtype: Dtype, shape: tuple[int, ...]) -> None:
         self.kind = kind
@@ -29,11 +29,11 @@ class Shared:
 
 
 class Value:
-    """A tensor of an entry: a view of one of its storages.
+    """Tensor of an entry: a view of one of its storages.
 
-    :ivar shape: sizes, some of which may depend on symbols.
-    :ivar strides: in elements.
-    :ivar offset: in elements, from the start of the storage.
+    :ivar shape: sizes, which may depend on symbols.
+    :ivar strides: strides in elements.
+    :ivar offset: offset in elements from the start of the storage.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Value:
     def as_strided(
         self, shape: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
     ) -> Value:
-        """Return another view of the same storage; offset None: with the same first element."""
+        """Return another view of the same storage; offset None keeps the first element."""
         first = self.offset if offset is None else offset
         return Value(self.entry, self.storage, self.dtype, shape, strides, first, "")
 
