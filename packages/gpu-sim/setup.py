@@ -1,4 +1,4 @@
-"""The library libcuda.so.1; all else stands in pyproject.toml."""
+"""Build of the library libcuda.so.1; all other settings are in pyproject.toml."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from setuptools import setup
 
 from diopi_proto.build import VendorLibrary, build_vendor_library
 
-# Programs that look for a symbol by the name in NVIDIA's header's macros find its latest version.
+# Unversioned names, as in the macros of NVIDIA's header, are aliases of the latest versions.
 VERSIONED = (
     "cuCtxPopCurrent",
     "cuCtxPushCurrent",
@@ -49,7 +49,8 @@ setup(
             filename="libcuda.so.1",
             soname="libcuda.so.1",
             exports=("cu*", "dl_gpu_sim_*"),
-            # A simulated rounding is one: nothing is fused, and casts of bytes are meant.
+            # No contraction to FMA: each operation rounds. Bytes are reinterpreted by
+            # casts.
             extra_compile_args=["-O2", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread"],
             extra_link_args=[
                 "-pthread",

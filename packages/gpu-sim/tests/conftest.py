@@ -1,4 +1,4 @@
-"""Shared helpers: PTX around a body, kernels of one line, nvcc where it is installed."""
+"""Shared helpers: PTX around a kernel body, one-line kernels, and nvcc if it is installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_nvcc = pytest.mark.skipif(NVCC is None, reason="nvcc is not in PATH")
 
 
 def kernel(body: str, parameters: str = ".param .u64 a", before: str = "") -> str:
-    """A whole text with a kernel ``k``, whose registers are %r1, %rd1, %f1, … and %r0 is %tid.x."""
+    """Return a PTX text with a kernel ``k`` that has registers %r1, %rd1, %f1, …; %r0 is %tid.x."""
     return (
         f"{HEADER}{before}\n.visible .entry k({parameters})\n{{{REGISTERS}"
         f"  mov.u32 %r0, %tid.x;\n{body}\n  ret;\n}}\n"
@@ -30,7 +30,7 @@ def kernel(body: str, parameters: str = ".param .u64 a", before: str = "") -> st
 
 
 def addresses(count: int, bytes_each: Sequence[int]) -> str:
-    """Code that puts the address of each array's element of the thread into %rd1, %rd2, …"""
+    """Return code that stores the addresses of the thread's array elements in %rd1, %rd2, …"""
     lines = []
     for i in range(count):
         lines += [
@@ -42,7 +42,7 @@ def addresses(count: int, bytes_each: Sequence[int]) -> str:
 
 @pytest.fixture(scope="session")
 def compile_cuda(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[str, Path]]:
-    """Compile CUDA to PTX with lines; returns the text and the source's path."""
+    """Return a function that compiles CUDA to PTX with lines, and returns text and source path."""
 
     def compile_one(source: str) -> tuple[str, Path]:
         folder = tmp_path_factory.mktemp("cuda")
@@ -56,7 +56,7 @@ def compile_cuda(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tu
 
 
 def apply(code: str, arrays: Sequence[np.ndarray[Any, Any]], dtype: Any) -> np.ndarray[Any, Any]:
-    """Run ``code`` for each element: inputs are %x0, %x1, …, the result is %y, as untyped bits."""
+    """Run ``code`` for each element, with inputs %x0, %x1, … and result %y as untyped bits."""
     from dl_gpu_sim import Module
 
     length = len(arrays[0])

@@ -1,4 +1,4 @@
-"""Integers, bits and floats against numpy, one opcode a case."""
+"""Integers, bits and floats compared with numpy, one opcode per case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NP = {
 
 
 def samples(name: str, count: int = 256) -> np.ndarray[Any, Any]:
-    """Values of a type, its extremes and special ones among them."""
+    """Return values of a type, including extreme and special ones."""
     dtype = NP[name]
     if dtype.kind == "f":
         values = (RANDOM.standard_normal(count) * 10 ** RANDOM.uniform(-4, 4, count)).astype(dtype)
@@ -50,7 +50,7 @@ def exact(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def wrapped(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """Exact integers in a type of fewer bits."""
+    """Convert exact integers to a narrower type."""
     bits = NP[name].itemsize * 8
     mask = (1 << bits) - 1
     plain = np.array([int(v) & mask for v in values], f"uint{bits}")
@@ -238,7 +238,7 @@ FLOAT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div.rn": np.div
 
 
 def same(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> None:
-    """Equal to the bit, but for what kind of NaN."""
+    """Check that values are bitwise equal, except for the payload of NaN."""
     nan = np.isnan(want)
     np.testing.assert_array_equal(np.isnan(got), nan)
     bits = f"u{want.dtype.itemsize}"
@@ -254,7 +254,7 @@ def test_float_binary(opcode: str, name: str) -> None:
 
 
 def rounded(value: Any, mode: str, dtype: Any) -> Any:
-    """An exact fraction in a float type."""
+    """Round an exact fraction to a float type."""
     from fractions import Fraction
 
     near = dtype(float(value))
@@ -297,7 +297,7 @@ def test_fma_is_one_rounding(name: str) -> None:
     from fractions import Fraction
 
     a, b = (RANDOM.standard_normal(64).astype(NP[name]) for _ in range(2))
-    c = -(a * b)  # what is left is the product's rounding error
+    c = -(a * b)  # the result is the rounding error of the product
     want = [
         float(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)))
         for x, y, z in zip(a, b, c, strict=True)
@@ -367,7 +367,7 @@ def test_halves(opcode: str) -> None:
 
 
 def brain(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The nearest bf16 of doubles, as float32."""
+    """Round doubles to bf16; return them as float32."""
     from fractions import Fraction
 
     made = []
@@ -397,7 +397,7 @@ def test_half_fma_rounds_once() -> None:
 
     a, b, c = (samples("f16", 512)[16:] for _ in range(3))
     finite = [np.clip(np.nan_to_num(x), -200, 200).astype(np.float16) for x in (a, b, c)]
-    # Sums whose exact value is next to the midpoint of two float16 values.
+    # Sums whose exact value is close to the midpoint of two float16 values.
     finite[0][0], finite[1][0], finite[2][0] = 1 + 2**-10, 1 + 2**-10, 2**-24
     want = []
     for x, y, z in zip(*finite, strict=True):

@@ -1,4 +1,4 @@
-"""cvt, setp, selp, mov, prmt of packs, against numpy."""
+"""cvt, setp, selp, mov, and prmt of packs, compared with numpy."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_slct_and_set() -> None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_floats_to_tensor_floats() -> None:
-    """The nearest float with 10 bits of fraction; of two alike, the one further from zero."""
+    """Rounded to 10 bits of fraction; ties away from zero."""
     a = samples("f32")
     got = apply("cvt.rna.tf32.f32 %y, %x0;", [a], np.uint32).view(np.float32)
     known = np.isfinite(a) & (np.abs(a) < np.float32(3.4e38))

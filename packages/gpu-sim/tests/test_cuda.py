@@ -1,4 +1,4 @@
-"""CUDA code compiled by nvcc: results, and faults with the line of the source."""
+"""CUDA code compiled by nvcc: results, and findings with the source line."""
 
 from __future__ import annotations
 

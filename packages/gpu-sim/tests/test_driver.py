@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - declarations and programs stand as they are.
-"""The driver's calls, as a program makes them."""
+# ruff: noqa: E501 - declarations and programs are not wrapped.
+"""Driver calls in programs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PAST = kernel("ld.param.u64 %rd1, [a]; st.global.u32 [%rd1+64], %r0;")
 
 
 def run(code: str, tmp_path: Path, status: int = 0, **settings: str) -> Report:
-    """Run a program with the driver; return what it reported."""
+    """Run a program with the driver; return its report."""
     report = tmp_path / "report.json"
     environment = {
         **os.environ,
@@ -168,7 +168,8 @@ module, k = load(PAST)
 ok(launch(k, 1, 1, p))
 assert cu.cuCtxSynchronize() == 700
 assert cu.cuMemAlloc_v2(ffi.new("P*"), 4) == 700
-assert ffi.string(new("const char*", lambda place: cu.cuGetErrorName(700, place))) == b"CUDA_ERROR_ILLEGAL_ADDRESS"
+assert ffi.string(new("const char*", lambda place: cu.cuGetErrorName(700, place))) ==
+b"CUDA_ERROR_ILLEGAL_ADDRESS"
 """,
         tmp_path,
     )
@@ -207,7 +208,8 @@ assert launch(ffi.cast("H", 7), 1, 1, p) == 400
 assert cu.cuModuleGetFunction(ffi.new("H*"), module, b"other") == 500
 assert cu.cuModuleLoadData(ffi.new("H*"), ffi.from_buffer(b"no ptx\\0")) == 218
 assert cu.cuModuleLoadData(ffi.new("H*"), ffi.from_buffer(b"\\x7fELF" + bytes(64))) == 209
-assert cu.cuModuleLoadData(ffi.new("H*"), ffi.from_buffer(TWICE.replace("sm_80", "sm_90").encode() + b"\\0")) == 209
+assert cu.cuModuleLoadData(ffi.new("H*"), ffi.from_buffer(TWICE.replace("sm_80", "sm_90").encode() +
+b"\\0")) == 209
 """,
         tmp_path,
     )
@@ -245,7 +247,7 @@ assert cu.cuStreamSynchronize(one) == 400
 
 
 def test_who_waited_for_the_last_event_finds_the_stream_idle(tmp_path: Path) -> None:
-    """Each round is a chance to see an event before its stream has finished it."""
+    """Repeated, because the event may be seen as complete before its stream is idle."""
     run(
         """
 start()
@@ -260,7 +262,7 @@ for _ in range(3000):
 
 
 def test_a_missing_wait_shows(tmp_path: Path) -> None:
-    """Work queued behind a host function has not run while the function waits."""
+    """Work enqueued after a host function has not run while the function waits."""
     run(
         """
 import threading
@@ -339,7 +341,7 @@ for _ in range(2):
         tmp_path,
     )
     (message,) = report.messages
-    assert "cudart" in message and "not served" in message
+    assert "cudart" in message and "not supported" in message
 
 
 def test_libraries_and_attributes(tmp_path: Path) -> None:
@@ -452,7 +454,7 @@ def test_importing_the_plugin_is_cheap() -> None:
 
 
 def headers() -> list[Path]:
-    """Folders that may hold the toolkit's cuda.h."""
+    """Return the folders that may contain the toolkit's cuda.h."""
     found = []
     if NVCC is not None:
         found += [
@@ -467,9 +469,9 @@ def headers() -> list[Path]:
 SOURCES = Path(__file__).parents[1] / "csrc" / "driver"
 
 
-@pytest.mark.skipif(not headers(), reason="the toolkit's cuda.h is not here")
+@pytest.mark.skipif(not headers(), reason="the toolkit's cuda.h was not found")
 def test_declarations_are_those_of_the_toolkit(tmp_path: Path) -> None:
-    """Every call compiles against the real header, and every number of ours is the same there."""
+    """Every call compiles with the real header, and our constants have the same values there."""
     include = f"-I{headers()[0]}"
     unit = tmp_path / "all.cpp"
     lines = []

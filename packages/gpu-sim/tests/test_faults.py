@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - programs in PTX stand as they are.
-"""Seeded faults in PTX: each is found and named, and its right twin gives no report."""
+"""Injected faults in PTX: each is found and named, and its correct twin has no findings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pytest
 from conftest import kernel
 from dl_gpu_sim import Module
 
-# Addresses of the thread's own element of `a` and of `b`, four bytes each.
+# Addresses of the thread's elements of `a` and `b`, of four bytes each.
 OWN = """
   ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];
   mad.wide.u32 %rd3, %r0, 4, %rd1; mad.wide.u32 %rd4, %r0, 4, %rd2;
 """
 SHARED = ".shared .align 16 .b8 s[256]; .shared .align 16 .b8 t[256];"
-# The thread's own word of s is at %r1, its mirror image in 64 threads at %r2.
+# %r1 is the address of the thread's word of s, %r2 that of the mirrored thread of 64.
 SHARED_OWN = (
     OWN
     + SHARED
@@ -28,11 +28,11 @@ SHARED_OWN = (
   sub.u32 %r2, 63, %r0; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r5;
 """
 )
-# The same in a warp.
+# The same within a warp.
 WARP_OWN = SHARED_OWN + "sub.u32 %r2, 31, %r0; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r5;"
 BLOCK = "mov.u32 %r10, %ctaid.x;"
 
-# One block writes a word and then a flag, which another one waits for.
+# One block writes a word and then a flag, for which another block waits.
 FLAG = (
     OWN
     + """
@@ -51,7 +51,7 @@ def flag(text: str, write: str, read: str, after: str = "") -> str:
 
 @dataclass
 class Case:
-    """A faulty kernel body, and the replacement that makes it right."""
+    """Faulty kernel body, and the replacement that corrects it."""
 
     name: str
     kind: str
@@ -494,7 +494,7 @@ CASES = [
         "32",
         block=32,
         outcome="timeout",
-        says="waits for ever",
+        says="waits forever",
     ),
     # Others.
     Case(
@@ -591,7 +591,7 @@ def test_writes_of_the_same_value_are_only_counted() -> None:
 
 
 def test_a_race_names_where_the_access_begins() -> None:
-    # The first byte of all is the same.
+    # The first byte of all values is the same.
     body = OWN + "shl.b32 %r1, %r0, 8; st.global.u32 [%rd2], %r1;"
     arrays = [np.zeros(64, np.uint32), np.zeros(64, np.uint32)]
     with Module(kernel(body, ".param .u64 a, .param .u64 b")) as module:
@@ -610,7 +610,7 @@ def test_an_endless_kernel_ends_by_the_variable_too(monkeypatch: pytest.MonkeyPa
     with Module(kernel("L: bra L;")) as module:
         result = module.launch("k", 1, 32, [np.zeros(1)])
         assert result.outcome == "timeout" and result.instructions < 100_000
-        # An argument goes before it.
+        # An argument has precedence over the variable.
         assert module.launch("k", 1, 32, [np.zeros(1)], steps=10**6).instructions >= 10**6
 
 
@@ -618,7 +618,7 @@ def test_an_endless_kernel_ends_by_the_variable_too(monkeypatch: pytest.MonkeyPa
 def test_an_endless_kernel_can_be_interrupted(body: str) -> None:
     with Module(kernel(body)) as module:
         main = threading.get_ident()
-        # Sent again and again: the first may come before the launch, where nothing is to be ended.
+        # Sent repeatedly, because the first may arrive before the launch.
         ended = threading.Event()
 
         def interrupt() -> None:
@@ -640,7 +640,7 @@ def test_an_endless_kernel_can_be_interrupted(body: str) -> None:
             ended.set()
             sender.join()
             signal.signal(signal.SIGUSR1, before)
-        # The module is as good as before.
+        # The module can still be used.
         assert module.launch("k", 1, 64, [np.zeros(1)], steps=1000).outcome == "timeout"
 
 

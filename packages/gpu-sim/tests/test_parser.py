@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - programs in PTX stand as they are.
-"""Texts that are not PTX, or broken: an error that names the line, never a crash."""
+"""Invalid PTX gives an error that names the line, and never crashes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from conftest import HEADER, kernel
 from dl_gpu_sim import LaunchError, Module, PtxError
 
 WRONG = {
-    "": "no .version",
-    "hello": "begins nothing",
+    "": "version is missing",
+    "hello": "not a supported directive",
     ".version x\n": "a version",
     ".version 8.0\n.target foo\n": "an architecture like sm_80",
     HEADER + ".global .u64 g = 99999999999999999999;": "does not fit into 64 bits",
-    HEADER + ".visible .entry k( { ret; }": "begins nothing",
+    HEADER + ".visible .entry k( { ret; }": "not a supported directive",
     HEADER + ".visible .entry k() { ret; ": "has no end",
     HEADER + ".visible .entry k() { ret }": "'}' is not an operand",
     HEADER + ".visible .entry k() .magic { ret; }": "not an attribute",
@@ -28,29 +28,29 @@ WRONG = {
     HEADER + ".visible .entry k() { L: L: ret; }": "twice",
     HEADER + ".visible .entry k() { ret; } .visible .entry k() { ret; }": "defined twice",
     HEADER + ".global .align 3 .b8 g[4];": "power of two",
-    HEADER + ".global .b8 g[99999999999];": "impossible size",
+    HEADER + ".global .b8 g[99999999999];": "invalid size",
     HEADER + ".global .b8 g[1] = {1, 2};": "too many values",
     HEADER + ".global .u64 g = nothing;": "not defined",
-    HEADER + "/* ": "without an end",
+    HEADER + "/* ": "unterminated comment",
     ".version 8.0\n.target sm_80\n.address_size 32\n": "address_size 64",
 }
 
 UNSUPPORTED = {
-    "nonsense.b32 %r1, %r2;": "no such opcode",
-    "add.u32.magic %r1, %r2, %r3;": "'.magic' is not known",
+    "nonsense.b32 %r1, %r2;": "unknown opcode",
+    "add.u32.magic %r1, %r2, %r3;": "unsupported modifier '.magic'",
     "add %r1, %r2, %r3;": "a type is missing",
     "add.u32 %r1, %r2;": "2 operands",
     "add.u32 %r1, %r2, %r3, %r4;": "4 operands",
     "add.u32 %rd1, %r2, %r3;": "another size",
     "add.u32 %r1, %r99, %r3;": "'%r99'",
-    "add.u32 7, %r2, %r3;": "belongs into a register",
-    "bra NOWHERE;": "no label",
+    "add.u32 7, %r2, %r3;": "must be a register",
+    "bra NOWHERE;": "unknown label",
     "ld.global.v3.u32 {%r1,%r2,%r3}, [%rd1];": "'.v3'",
     "ld.global.u32 %r1, %rd1;": "an address",
     "cvt.s32.f32 %r1, %f1;": "it needs one of",
-    "call missing;": "there is no function 'missing'",
-    "mov.u32 %r1, %nonsense;": "not a register",
-    "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];": "no such opcode",
+    "call missing;": "unknown function 'missing'",
+    "mov.u32 %r1, %nonsense;": "neither a declared nor a special register",
+    "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];": "unknown opcode",
 }
 
 
@@ -66,7 +66,7 @@ def test_braces_of_values_may_not_go_on_for_ever() -> None:
 
 
 def test_directives_need_no_space() -> None:
-    # As cuda_fp16.h writes them.
+    # As in cuda_fp16.h.
     body = "{.reg.b32 f,g;.shared.align 16.b8 s[4];\nmov.b32 f,7;add.u32 g,f,1;st.global.u32 [%rd1],g;}"
     array = np.zeros(1, np.uint32)
     with Module(kernel("ld.param.u64 %rd1, [a];" + body, ".param.u64 a")) as module:
@@ -123,28 +123,28 @@ def test_launches_that_do_not_fit() -> None:
         for arguments, says in (
             (("none", 1, 1, [array]), "no kernel 'none'; kernels are: k"),
             (("k", 1, 1, []), "1 parameters, got 0"),
-            (("k", 1, 2000, [array]), "block 2000: sizes are from 1 to (1024, 1024, 64)"),
+            (("k", 1, 2000, [array]), "block 2000: sizes must be from 1 to (1024, 1024, 64)"),
             (("k", 1, (64, 32), [array]), "1 to 1024 threads"),
-            (("k", 0, 1, [array]), "'k': grid 0: sizes are from 1"),
-            (("k", 2**40, 1, [array]), f"'k': grid {2**40}: sizes are from 1"),
-            (("k", (1, 65536), 1, [array]), "'k': grid (1, 65536): sizes are from 1"),
-            (("k", 1, "x", [array]), "'k': block 'x' has not"),
-            (("k", 1.5, 1, [array]), "'k': grid 1.5 has not"),
-            (("k", 1, 1, 5), "'k': args is a list"),
+            (("k", 0, 1, [array]), "'k': grid 0: sizes must be from 1"),
+            (("k", 2**40, 1, [array]), f"'k': grid {2**40}: sizes must be from 1"),
+            (("k", (1, 65536), 1, [array]), "'k': grid (1, 65536): sizes must be from 1"),
+            (("k", 1, "x", [array]), "'k': block 'x' is not one to three"),
+            (("k", 1.5, 1, [array]), "'k': grid 1.5 is not one to three"),
+            (("k", 1, 1, 5), "'k': args must be a list"),
             (("k", 1, 1, [object()]), "parameter 0 of 'k' has 8 bytes: pass an array"),
             (("k", 1, 1, ["x"]), "parameter 0 of 'k' has 8 bytes: pass an array"),
             (("k", 1, 1, [None]), "parameter 0 of 'k' has 8 bytes: pass an array"),
-            (("k", 1, 1, [2**64]), "parameter 0 of 'k' has 8 bytes, which do not hold"),
-            (("k", 1, 1, [np.array([None])]), "parameter 0 of 'k': an array of Python's objects"),
+            (("k", 1, 1, [2**64]), "parameter 0 of 'k' has 8 bytes, too few for"),
+            (("k", 1, 1, [np.array([None])]), "parameter 0 of 'k': an array of Python objects"),
             (("k", (1, 1, 1, 1), 1, [array]), "one to three"),
             (("k", 1, 1, [np.float32(1)]), "has 8 bytes, got 4"),
-            (("k", 1, 1, [array[::2]]), "parameter 0 of 'k': an array has to be contiguous"),
+            (("k", 1, 1, [array[::2]]), "parameter 0 of 'k': an array must be contiguous"),
         ):
             with pytest.raises(LaunchError, match=r"^\[launch\]") as caught:
                 module.launch(*arguments)  # type: ignore[arg-type]
             assert says in str(caught.value)
         for option, value in (("seed", -1), ("steps", 2**64), ("dynamic_shared", "x")):
-            with pytest.raises(LaunchError, match=f"'k': {option} .* is not a whole number from 0"):
+            with pytest.raises(LaunchError, match=f"'k': {option} .* is not an integer from 0"):
                 module.launch("k", 1, 1, [array], **{option: value})  # type: ignore[arg-type]
         with pytest.raises(LaunchError, match="uninitialised names parameter 5, and there are 1"):
             module.launch("k", 1, 1, [array], uninitialised=[5])
@@ -170,7 +170,7 @@ def test_what_is_no_text_is_no_ptx(given: object) -> None:
 
 
 def test_what_a_kernel_holds_does_not_grow_with_the_others() -> None:
-    # A table of all routines for each of these would be 3 GB.
+    # A table of all routines for each kernel would take 3 GB.
     count = 20_000
     text = "".join(f".visible .entry k{i}() {{ ret; }}\n" for i in range(count))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -185,9 +185,10 @@ SEED_TEXT = kernel(
   .shared .align 8 .b8 s[64]; .local .align 8 .b8 d[16];
   ld.param.u64 %rd1, [a]; mad.wide.u32 %rd2, %r0, 4, %rd1; ld.global.f32 %f1, [%rd2+4];
   setp.lt.and.f32 %p1|%p2, %f1, 0f3F800000, %p3; @!%p1 bra L; fma.rn.f32 %f2, %f1, %f1, 0f40000000;
-  L: bar.sync 0; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r0; call (y), f, (x); ld.param.u32 %r1, [y]; }
-  shfl.sync.bfly.b32 %r2|%p4, %r1, 1, 31, -1; atom.shared.add.u32 %r3, [s], 1; mov.b64 %rd3, {%r2, %r3};
-  T: .branchtargets L, M; brx.idx %r0, T; M: st.local.v2.u32 [d], {%r1, %r2}; cvt.rzi.s32.f32 %r4, %f2;
+  L: bar.sync 0; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r0; call (y), f, (x);
+  ld.param.u32 %r1, [y]; } shfl.sync.bfly.b32 %r2|%p4, %r1, 1, 31, -1; atom.shared.add.u32 %r3, [s],
+  1; mov.b64 %rd3, {%r2, %r3}; T: .branchtargets L, M; brx.idx %r0, T; M: st.local.v2.u32 [d], {%r1,
+  %r2}; cvt.rzi.s32.f32 %r4, %f2;
 """,
     before="""
 .global .align 8 .u64 g[2] = {f, generic(h)}; .const .align 4 .f32 h[2] = {0f3F800000, 1.5};
@@ -199,7 +200,7 @@ SEED_TEXT = kernel(
 
 @pytest.mark.parametrize("seed", range(8))
 def test_mutated_texts_never_crash(seed: int) -> None:
-    """Cut, changed, shuffled: a text is refused, or its kernels run to an outcome."""
+    """Texts are cut, changed and shuffled: each is rejected, or its kernels run to an outcome."""
     chance = random.Random(seed)
     words = SEED_TEXT.split(" ")
     outcomes = set()

@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - declarations and programs stand as they are.
-"""Devices that reach each other's memory, and processes that share it."""
+# ruff: noqa: E501 - declarations and programs are not wrapped.
+"""Peer access between devices, and memory shared by processes."""
 
 from __future__ import annotations
 

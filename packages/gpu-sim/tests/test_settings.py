@@ -1,4 +1,4 @@
-"""Variables and options that mean nothing are refused, and what was not checked is said."""
+"""Invalid variables and options are rejected, and reports say what was not checked."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dl_gpu_sim.settings import Settings, read
 DRIVER = Path(__file__).parents[1] / "csrc" / "driver"
 NUMBER, CALL, WHICH = (
     "a whole number from",
-    "a call that the driver has",
-    "the number of the one that fails",
+    "a function of this driver",
+    "the index of the failing call",
 )
 
 WRONG = [
@@ -35,7 +35,7 @@ WRONG = [
     *(("FAIL", value, CALL) for value in ("cuNope:1", "nonsense", "cuMemAlloc_v2:1")),
     *(("FAIL", value, WHICH) for value in ("cuMemAlloc:0", "cuMemAlloc:x", "cuMemAlloc:")),
     ("REPORT", "/nonexistent/x.json", "/nonexistent: No such file"),
-    ("REPORT", "/tmp", "this is a folder"),
+    ("REPORT", "/tmp", "it is a folder"),
 ]
 
 
@@ -47,7 +47,7 @@ def test_a_value_without_a_meaning(name: str, value: str, allowed: str) -> None:
 
 
 def test_a_variable_that_is_none() -> None:
-    with pytest.raises(ValueError, match=r"^DL_GPU_SIM_STEP: there is no such setting; .*STEPS"):
+    with pytest.raises(ValueError, match=r"^DL_GPU_SIM_STEP: unknown setting; .*STEPS"):
         read({"DL_GPU_SIM_STEP": "5"})
 
 
@@ -64,7 +64,7 @@ def test_values_with_a_meaning(tmp_path: Path) -> None:
         "REPORT": str(tmp_path / "%p.json"),
     }
     assert read({f"DL_GPU_SIM_{name}": value for name, value in given.items()}) == Settings(0, 7)
-    # An empty one counts as not set.
+    # An empty variable counts as unset.
     assert read({f"DL_GPU_SIM_{name}": "" for name in given}) == Settings(1, 0)
 
 
@@ -128,7 +128,7 @@ def test_a_program_that_launches_nothing_is_not_checked() -> None:
     done = command("--fail", "cuMemAlloc:3", "--", sys.executable, "-c", INIT)
     assert done.returncode == 4 and "launched no kernel" in done.stderr
     assert "cuMemAlloc:3 did not fail: cuMemAlloc was called 0 times" in done.stderr
-    # The program's own status goes first.
+    # The program's exit code has precedence.
     assert command("--", "false").returncode == 1
 
 
@@ -213,6 +213,6 @@ def test_machine_code_is_no_ptx(tmp_path: Path) -> None:
     path = tmp_path / "k.cubin"
     path.write_bytes(b"\x7fELF\x02\xff\xfe")
     done = command(str(path))
-    assert done.returncode == 2 and f"{path}: this is not PTX" in done.stderr
+    assert done.returncode == 2 and f"{path}: not a PTX text" in done.stderr
     done = command(str(tmp_path / "none.ptx"))
     assert done.stderr == f"dl gpu-sim: {tmp_path / 'none.ptx'}: No such file or directory\n"

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - programs in PTX stand as they are.
+# ruff: noqa: E501 - PTX programs are not wrapped.
 """Operations across threads: shuffles, votes, atomics, barriers, matrices, calls."""
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def test_the_last_block_sees_all_others() -> None:
 
 
 def test_a_grid_waits_for_itself() -> None:
-    """Blocks wait for blocks that may not have begun."""
+    """Blocks wait for other blocks, which may not have begun."""
     body = """
       ld.param.u64 %rd1, [a]; mov.u32 %r1, %ctaid.x; mad.wide.u32 %rd2, %r1, 4, %rd1;
       setp.eq.u32 %p1, %r1, 31; @%p1 bra FIRST;
@@ -296,7 +296,7 @@ def matrix_case(shape: str, kind: str) -> tuple[int, int, Any, Any]:
     ],
 )
 def test_matrices(shape: str, kind: str, total: str) -> None:
-    """Registers of each lane, filled by an independent transcription of PTX's tables."""
+    """Fragments are filled by an independent transcription of the tables in the PTX manual."""
     k, per, a, b = matrix_case(shape, kind)
     registers_a, registers_b = 16 * k // per // 32, 8 * k // per // 32
     packed_a = np.zeros((32, registers_a, per), a.dtype)
@@ -311,7 +311,7 @@ def test_matrices(shape: str, kind: str, total: str) -> None:
         for register in range(registers_b):
             for part in range(per):
                 packed_b[lane, register, part] = b[inside * per + part + 4 * per * register, group]
-    if kind == "tf32":  # whose last 13 bits are not looked at
+    if kind == "tf32":  # the last 13 bits are ignored
         for packed in (packed_a, packed_b):
             packed.view(np.uint32)[...] |= RANDOM.integers(0, 2**13, packed.shape).astype(np.uint32)
     result = np.zeros((32, 4), np.int32 if total == "s32" else np.float32)

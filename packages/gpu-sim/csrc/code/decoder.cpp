@@ -24,7 +24,7 @@ void Decoder::run() {
   lay_out();
   code_.body.reserve(code_.routine->body.size() + 1);
   for (const Statement& statement : code_.routine->body) instruction(statement);
-  // A routine may end without saying so.
+  // A routine may end without `ret`.
   out = Instruction{};
   out.flow = Flow::kReturn;
   out.index = static_cast<int32_t>(code_.body.size());
@@ -39,9 +39,9 @@ void Decoder::instruction(const Statement& statement) {
   out = Instruction{};
   try {
     const auto found = opcodes().find(words_[0]);
-    if (found == opcodes().end()) refuse("no such opcode is known");
+    if (found == opcodes().end()) refuse("unknown opcode");
     found->second(*this);
-    if (more()) refuse("'." + std::string(words_[word_]) + "' is not known here");
+    if (more()) refuse("unsupported modifier '." + std::string(words_[word_]) + "'");
     if (!statement.guard.empty()) {
       Operand guard;
       guard.name = statement.guard;
@@ -93,7 +93,7 @@ Type Decoder::maybe_type() {
 Type Decoder::type() {
   const Type found = maybe_type();
   if (!found)
-    refuse(more() ? "'." + std::string(words_[word_]) + "' is not known here"
+    refuse(more() ? "unsupported modifier '." + std::string(words_[word_]) + "'"
                   : "a type is missing");
   return found;
 }
@@ -175,7 +175,7 @@ uint32_t Decoder::predicate(const Operand& operand) {
 
 uint32_t Decoder::read(const Operand& operand, Type type, bool wider) {
   if (type.kind == Kind::kPredicate) {
-    if (operand.negated) refuse("a negated predicate is not known here");
+    if (operand.negated) refuse("a negated predicate is not supported");
     return predicate(operand);
   }
   switch (operand.form) {
@@ -200,7 +200,7 @@ uint32_t Decoder::read(const Operand& operand, Type type, bool wider) {
         std::memcpy(&bits, &narrow, sizeof bits);
         return constant(bits, 4);
       }
-      refuse("a float literal of another size");
+      refuse("a float literal has the wrong size");
     }
     case Operand::Form::kName: {
       Type found;
@@ -218,7 +218,7 @@ uint32_t Decoder::read(const Operand& operand, Type type, bool wider) {
       refuse("'" + std::string(operand.name) + "' is not declared");
     }
     default:
-      refuse("an operand has a form that is not known here");
+      refuse("the form of an operand is not supported");
   }
 }
 
@@ -228,7 +228,7 @@ uint32_t Decoder::write(const Operand& operand, Type type, bool wider) {
   Type found;
   uint32_t place = 0;
   if (operand.form != Operand::Form::kName || !find_register(operand.name, found, place))
-    refuse("the result belongs into a register");
+    refuse("the result must be a register");
   if (found.kind == Kind::kPredicate || found.bytes < type.bytes ||
       (found.bytes > type.bytes && !wider))
     refuse("register '" + std::string(operand.name) + "' has another size");
@@ -237,13 +237,13 @@ uint32_t Decoder::write(const Operand& operand, Type type, bool wider) {
 
 uint64_t Decoder::literal(size_t index) const {
   const Operand& found = operand(index);
-  if (found.form != Operand::Form::kInteger) refuse("a number belongs here");
+  if (found.form != Operand::Form::kInteger) refuse("expected an integer");
   return found.bits;
 }
 
 void Decoder::address(const Operand& operand) {
   if (operand.form != Operand::Form::kAddress || !operand.parts.empty())
-    refuse("an address belongs here");
+    refuse("expected an address");
   out.plus = static_cast<int64_t>(operand.bits);
   if (operand.name.empty()) {
     out.a = constant(0, 8);
@@ -255,7 +255,7 @@ void Decoder::address(const Operand& operand) {
   base.bits = 0;
   const Type wide{Kind::kUnsigned, 8};
   out.a_bytes = width(base, wide);
-  if (out.a_bytes != 4 && out.a_bytes != 8) refuse("an address of another size");
+  if (out.a_bytes != 4 && out.a_bytes != 8) refuse("an address has the wrong size");
   out.a = read(base, Type{Kind::kUnsigned, out.a_bytes});
 }
 
@@ -280,7 +280,7 @@ int32_t Decoder::label(std::string_view name) const {
     if (found != scope.labels.end()) return found->second;
     at = scope.parent;
   }
-  refuse("there is no label '" + std::string(name) + "'");
+  refuse("unknown label '" + std::string(name) + "'");
 }
 
 const std::vector<std::string_view>& Decoder::label_list(std::string_view name) const {
@@ -290,13 +290,13 @@ const std::vector<std::string_view>& Decoder::label_list(std::string_view name) 
     if (found != scope.label_lists.end()) return found->second;
     at = scope.parent;
   }
-  refuse("there is no list of labels '" + std::string(name) + "'");
+  refuse("unknown list of labels '" + std::string(name) + "'");
 }
 
 uint32_t Decoder::special(std::string_view name, Type type) {
   const uint32_t place = place_of_special(name, type.bytes);
   if (place == kNoPlace)
-    refuse("'" + std::string(name) + "' is not a register that is declared or known");
+    refuse("'" + std::string(name) + "' is neither a declared nor a special register");
   return place | kInWarp;
 }
 

@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/** The operands of an instruction, read by the function of its opcode in ../ops. */
+/** Decoder of an instruction, used by the functions of opcodes in ../ops. */
 class Decoder {
  public:
   Decoder(Image& image, Code& code, const Symbols& symbols)
@@ -19,15 +19,15 @@ class Decoder {
 
   Instruction out;
 
-  /** The next word of the opcode if it is this one: `mul.lo.s32` gives "lo", then a type. */
+  /** Take the next word of the opcode if it is this one: `mul.lo.s32` has "lo", then a type. */
   bool take(std::string_view word);
-  /** Takes the next word if it is in the list; returns its index, or -1. */
+  /** Take the next word if it is in the list; return its index, or -1. */
   int take_one_of(std::initializer_list<std::string_view> words);
-  /** The next word, which has to be a type. */
+  /** Take the next word, which must be a type. */
   Type type();
-  /** The next word if it is a type. */
+  /** Take the next word if it is a type. */
   Type maybe_type();
-  /** True if words are left. */
+  /** Return true if words are left. */
   bool more() const { return word_ < words_.size(); }
   std::string_view next_word();
 
@@ -35,7 +35,7 @@ class Decoder {
   const Operand& operand(size_t index) const;
   void want_operands(size_t least, size_t most) const;
 
-  /** The place of an operand's values of that type, whose registers have to be as wide. */
+  /** Return the location of an operand's values of that type. Registers must have its width. */
   uint32_t read(const Operand& operand, Type type, bool wider = false);
   uint32_t read(size_t index, Type type, bool wider = false) {
     return read(operand(index), type, wider);
@@ -46,11 +46,11 @@ class Decoder {
   }
   uint32_t predicate(const Operand& operand);
   bool is_predicate(const Operand& operand) const;
-  /** Bytes of an operand's register, or of the type where it is none. */
+  /** Return the width in bytes of an operand's register, or of the type if it is not a register. */
   uint8_t width(const Operand& operand, Type type) const;
-  /** A place of 32 equal values. */
+  /** Return the location of a constant: 32 equal values. */
   uint32_t constant(uint64_t bits, unsigned bytes);
-  /** Read an operand as a number that is known now. */
+  /** Read an operand that must be an integer literal. */
   uint64_t literal(size_t index) const;
   /** Read `[a + 4]` into out.a and out.plus. */
   void address(const Operand& operand);
@@ -60,9 +60,9 @@ class Decoder {
   int32_t callee(std::string_view name);
   void calls_pointers() { code_.calls_pointers = true; }
   Extra& extra();
-  /** The offset of a parameter's variable in the frame's parameters, and its bytes. */
+  /** Return the offset of a parameter's variable in the frame's parameters, and its bytes. */
   std::pair<uint64_t, uint32_t> parameter(const Operand& operand) const;
-  /** True if an address is an offset into a parameter of the kernel, which it then sets. */
+  /** Return true if an address is in a parameter of the kernel, and set the offset. */
   bool kernel_parameter(const Operand& operand, uint64_t& offset) const;
 
   [[noreturn]] void refuse(const std::string& why) const;
@@ -96,7 +96,7 @@ class Unsupported : public std::runtime_error {
 };
 
 using Decode = void (*)(Decoder&);
-/** Every opcode's first word, and what decodes it. */
+/** Return the decoding function by the first word of the opcode. */
 const std::map<std::string_view, Decode>& opcodes();
 
 }  // namespace sim

@@ -35,7 +35,7 @@ std::shared_ptr<Image> make_image(std::shared_ptr<Module> module, const Symbols&
   image->module = std::move(module);
   image->entry = found->second;
   add(*image, symbols, image->entry);
-  // Whatever has an address may be called.
+  // Every function whose address is taken may be called.
   if (calls_pointers(*image)) {
     for (size_t i = 0; i < image->module->routines.size(); ++i)
       if (!image->module->routines[i].entry) add(*image, symbols, static_cast<int>(i));

@@ -14,14 +14,14 @@ struct Instruction;
 constexpr int kLanes = 32;
 constexpr uint32_t kEveryLane = ~uint32_t{0};
 
-/** Does what an instruction does, for the lanes of a mask that is not empty. */
+/** Executes an instruction for the lanes of a mask, which is not empty. */
 using Action = void (*)(Warp& warp, const Instruction& instruction, uint32_t mask);
 
 struct Arrival;
-/** Does an operation of the warp for all lanes that take part: see run/collectives.h. */
+/** Executes a warp-level operation for all participating lanes: see run/collectives.h. */
 using CollectiveAction = void (*)(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t mask);
 
-/** The meaning of an instruction for control flow, besides its action. */
+/** Effect of an instruction on control flow, in addition to its action. */
 enum class Flow : uint8_t {
   kPlain,
   kBranch,
@@ -43,24 +43,24 @@ struct Instruction {
   Action action = nullptr;
   CollectiveAction together = nullptr;
   uint32_t d = kNoPlace, a = kNoPlace, b = kNoPlace, c = kNoPlace, e = kNoPlace;
-  uint32_t guard = kNoPlace;  // a predicate: one bit a lane
+  uint32_t guard = kNoPlace;  // a predicate: one bit per lane
   bool guard_negated = false;
   Flow flow = Flow::kPlain;
   Space space = Space::kGeneric;
-  uint8_t bytes = 0;                 // of what is read or written in memory, an element of a vector
+  uint8_t bytes = 0;                 // size of a memory access, per element of a vector
   uint8_t count = 1;                 // elements of a vector
   uint8_t d_bytes = 0, a_bytes = 0;  // widths of registers that are wider than the type
-  uint8_t choice = 0;                // what the action makes of it
-  bool sign = false;                 // of what is loaded
+  uint8_t choice = 0;                // variant of the action
+  bool sign = false;                 // sign-extend a load
   bool strong = false;               // volatile, relaxed, acquire, release, atomic
   bool acquires = false, releases = false;
-  bool relaxed = false;    // says so: a fence has to follow what it sees
-  bool own_block = false;  // an order of scope .cta or .cluster, which other blocks do not see
-  int32_t target = -1;     // of a branch; index of a callee
+  bool relaxed = false;    // has `.relaxed`: orders later accesses only after a fence
+  bool own_block = false;  // scope .cta or .cluster: orders only threads of the block
+  int32_t target = -1;     // branch target, or index of a callee
   int32_t extra = -1;      // index into Code::extras
   int64_t plus = 0;        // added to an address
-  int32_t index = 0;       // in its code
-  int32_t line = 0;        // of the text
+  int32_t index = 0;       // index in its code
+  int32_t line = 0;        // line of the text
   int32_t source = -1;     // index into Module::sources
 };
 

@@ -1,4 +1,4 @@
-// Where registers, parameters and variables of a routine lie.
+// Layout of a routine's registers, parameters and variables.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace sim {
 namespace {
 
-// Between two variables of shared memory lies this much that belongs to neither.
+// Gap between two shared variables, in which every access is an error.
 constexpr uint64_t kGap = 64;
 
 uint64_t aligned(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
@@ -17,11 +17,11 @@ uint64_t aligned(uint64_t value, uint64_t align) { return (value + align - 1) / 
 void Decoder::lay_out() {
   for (const Type type : code_.routine->register_types) {
     register_places_.push_back(code_.frame_bytes | kInFrame);
-    // A predicate is one word for all lanes.
+    // A predicate is one word with a bit for each lane.
     code_.frame_bytes +=
         type.kind == Kind::kPredicate ? 4 : kLanes * std::max<uint32_t>(type.bytes, 2);
   }
-  // Pairs of values are moved as vectors.
+  // Align the frame, because pairs of values are moved as vectors.
   code_.frame_bytes = static_cast<uint32_t>(aligned(code_.frame_bytes, 64));
   const auto parameter = [this](const Variable& variable) {
     const uint64_t offset = aligned(code_.param_bytes, variable.align);
@@ -114,7 +114,7 @@ bool Decoder::is_parameter(const Variable& variable) const {
 std::pair<uint64_t, uint32_t> Decoder::parameter(const Operand& operand) const {
   const Variable* found = operand.form == Operand::Form::kName ? variable(operand.name) : nullptr;
   if (found == nullptr || found->space != Space::kParam)
-    refuse("arguments that are no .param variables are not supported");
+    refuse("only .param variables are supported as arguments");
   return {offsets_.at(found), static_cast<uint32_t>(found->bytes)};
 }
 
@@ -124,7 +124,7 @@ int32_t Decoder::callee(std::string_view name) {
   if (find_register(name, type, place)) return -1;
   const auto found = image_.module->routine_of.find(name);
   if (found == image_.module->routine_of.end())
-    refuse("there is no function '" + std::string(name) + "'");
+    refuse("unknown function '" + std::string(name) + "'");
   if (image_.module->routines[static_cast<size_t>(found->second)].entry)
     refuse("'" + std::string(name) + "' is a kernel");
   if (!image_.module->routines[static_cast<size_t>(found->second)].defined)

@@ -31,11 +31,11 @@ uint32_t place_of_special(std::string_view name, unsigned bytes) {
       {"%lanemask_ge", Special::kGreaterEqual},
       {"%dynamic_smem_size", Special::kDynamicShared},
       {"%total_smem_size", Special::kTotalShared},
-      // Where the driver has put what cooperative launches need.
+      // Address of the workspace for cooperative launches.
       {"%envreg0", Special::kZero},
       {"%envreg1", Special::kWorkspaceHigh},
       {"%envreg2", Special::kWorkspaceLow},
-      // Nothing runs in clusters.
+      // Every block is a cluster of its own.
       {"%clusterid.x", Special::kCtaidX},
       {"%clusterid.y", Special::kCtaidY},
       {"%clusterid.z", Special::kCtaidZ},
@@ -54,7 +54,7 @@ uint32_t place_of_special(std::string_view name, unsigned bytes) {
   const auto found = kNames.find(name);
   if (found == kNames.end()) return kNoPlace;
   const uint32_t first = static_cast<uint32_t>(found->second) * kSpecialBytes;
-  // Nothing is narrower than 32 bits.
+  // No special register is narrower than 32 bits.
   if (bytes == 4) return first;
   return bytes == 8 ? first + kLanes * 4 : kNoPlace;
 }

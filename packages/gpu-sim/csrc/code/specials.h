@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/** Registers like %tid.x, which a warp has from its beginning, at 32 lanes each. */
+/** Special registers such as %tid.x, initialized when a warp starts, with 32 lanes each. */
 enum class Special : uint32_t {
   kTidX,
   kTidY,
@@ -41,10 +41,10 @@ enum class Special : uint32_t {
   kCount,
 };
 
-/** Each register is there twice: 4 bytes a lane, then 8. */
+/** Each register is stored twice: with 4 bytes per lane, then with 8. */
 constexpr uint32_t kSpecialBytes = kLanes * 12;
 
-/** Where the values of a register lie for that width, or kNoPlace. */
+/** Return the location of a register's values for that width, or kNoPlace. */
 uint32_t place_of_special(std::string_view name, unsigned bytes);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// Copies and fills.
+// Driver API: copies and fills.
 
 #include "copies.h"
 

@@ -1,4 +1,4 @@
-// Initialisation, devices and contexts.
+// Driver API: initialisation, devices and contexts.
 
 #include <cstdio>
 #include <cstring>

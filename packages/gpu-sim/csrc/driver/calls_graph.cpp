@@ -1,4 +1,4 @@
-// Captures of streams, and graphs: lists of work in the order of the calls.
+// Driver API: stream capture, and graphs, which are lists of work in the order of the calls.
 
 #include "state.h"
 
@@ -6,7 +6,7 @@ using namespace sim;
 
 namespace {
 
-// A graph's list may be asked for by its handle, while streams share it.
+// All graphs by handle; streams share the graphs that they capture.
 std::map<CUgraph, std::shared_ptr<CUgraph_st>>& graphs() {
   static auto* const kGraphs = new std::map<CUgraph, std::shared_ptr<CUgraph_st>>;
   return *kGraphs;
@@ -100,7 +100,7 @@ DL_EXPORT CUresult CUDAAPI cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, si
   DL_ENTER_ANY("cuGraphGetNodes");
   const auto found = graph_of(graph);
   if (!found) return CUDA_ERROR_INVALID_HANDLE;
-  // Nodes have no handles here.
+  // Nodes do not have handles, so only their number is available.
   if (count == nullptr || nodes != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   *count = found->nodes.size();
   return CUDA_SUCCESS;

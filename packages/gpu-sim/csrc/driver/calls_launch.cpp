@@ -1,4 +1,4 @@
-// Launches, attributes of functions, occupancy.
+// Driver API: launches, function attributes, occupancy.
 
 #include <algorithm>
 
@@ -39,11 +39,11 @@ CUresult get(int* value, CUfunction_attribute which, const Callable* callable) {
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
       *value = static_cast<int>(image->local_extent);
       break;
-    // PTX's registers are not a machine's, which has 255 at most.
+    // PTX registers are virtual; a GPU has at most 255 registers per thread.
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
       *value = std::min(routine.registers, 255);
       break;
-    // The target that the code was written for; machine code would be the GPU's own.
+    // The target of the PTX; the binary version is the capability of the device.
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
       *value = image->module->architecture();
       break;
@@ -69,7 +69,7 @@ CUresult set(Callable* callable, CUfunction_attribute which, int value) {
   return CUDA_SUCCESS;
 }
 
-/** Blocks that fit on a multiprocessor: by threads and shared memory. */
+/** Return the number of blocks that fit on a multiprocessor, by threads and shared memory. */
 int occupancy(const Image& image, int threads, size_t dynamic) {
   if (threads <= 0 || threads > 1024) return 0;
   const size_t shared = image.static_shared + dynamic + 1024;

@@ -1,4 +1,4 @@
-// Memory of devices and of the host.
+// Driver API: device memory and pinned host memory.
 
 #include <cstring>
 #include <new>

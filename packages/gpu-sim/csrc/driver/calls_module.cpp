@@ -1,4 +1,4 @@
-// Modules, libraries, functions and what is known of them.
+// Driver API: modules, libraries, functions and their attributes.
 
 #include <sys/stat.h>
 
@@ -17,13 +17,13 @@ namespace {
 
 int capability() { return 10 * Settings::get().major + Settings::get().minor; }
 
-/** The target of PTX as a number: 80 for sm_80, 90 for sm_90a. */
+/** Return the target of PTX as a number: 80 for sm_80, 90 for sm_90a. */
 int target_of(const Module& module) {
   const std::string text(module.target);
   return text.rfind("sm_", 0) == 0 ? std::atoi(text.c_str() + 3) : 0;
 }
 
-/** Parse an image; what is wrong is said in the report, and in the log that the caller gave. */
+/** Parse an image. Errors go to the report, and to the caller's log buffer. */
 CUresult read(const void* image, std::shared_ptr<Module>& made, std::string* log = nullptr) {
   if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   try {
@@ -42,7 +42,7 @@ CUresult read(const void* image, std::shared_ptr<Module>& made, std::string* log
   return CUDA_SUCCESS;
 }
 
-/** Put a module's variables into the memory of a context's device. */
+/** Create a module's variables in the memory of a context's device. */
 CUresult load(std::shared_ptr<Module> parsed, CUcontext context, std::unique_ptr<CUmod_st>& made) {
   made = std::make_unique<CUmod_st>();
   made->context = context;
@@ -111,7 +111,7 @@ void drop(CUmodule module) {
   for (const auto& [name, function] : module->functions) driver.callables.erase(function.get());
 }
 
-/** A library's module on the current device, loaded when it is first needed. */
+/** Return a library's module on the current device, loaded on first use. */
 CUresult module_of(CUlibrary library, CUmodule* module) {
   CUcontext context = current_context();
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
@@ -183,7 +183,7 @@ DL_EXPORT CUresult CUDAAPI cuModuleLoadDataEx(CUmodule* module, const void* imag
 DL_EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule* module, const char* path) {
   DL_ENTER("cuModuleLoad");
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // A device may have no end, and opening a FIFO waits for another process.
+  // Only regular files: a device may be endless, and opening a FIFO waits for another process.
   struct stat status;
   if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return CUDA_ERROR_FILE_NOT_FOUND;
   std::ifstream file(path, std::ios::binary);

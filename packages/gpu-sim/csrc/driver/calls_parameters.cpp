@@ -1,4 +1,4 @@
-// Kernel parameters, which other CUDA libraries query.
+// Driver API: kernel parameters, which CUDA libraries query.
 
 #include "launching.h"
 

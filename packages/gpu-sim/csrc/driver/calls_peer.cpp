@@ -1,4 +1,4 @@
-// Devices that reach each other's memory, and memory of other processes.
+// Driver API: peer access between devices, and memory that processes share (IPC).
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ bool is_device(CUdevice device) {
   return device >= 0 && device < static_cast<int>(Driver::get().devices.size());
 }
 
-/** The current context, and the one that is to be reached. */
+/** The current context and the peer context. */
 CUresult pair(CUcontext peer, CUcontext& own) {
   own = current_context();
   Driver& driver = Driver::get();
@@ -26,7 +26,7 @@ CUresult pair(CUcontext peer, CUcontext& own) {
   return peer->device == own->device ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
-/** Content of a CUipcMemHandle: where another process finds the bytes. */
+/** Content of a CUipcMemHandle: location of the bytes for another process. */
 struct Shared {
   int64_t process;
   int bytes, flags;  // descriptors of that process
@@ -97,7 +97,7 @@ DL_EXPORT CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemH
   const int bytes = open_of(shared, shared.bytes), flags = open_of(shared, shared.flags);
   CUresult result = CUDA_ERROR_MAP_FAILED;
   struct stat found{};
-  // The number of a descriptor may be another file's by now.
+  // By now the descriptor may refer to another file.
   if (bytes >= 0 && flags >= 0 && fstat(bytes, &found) == 0 &&
       static_cast<uint64_t>(found.st_size) == shared.size) {
     try {

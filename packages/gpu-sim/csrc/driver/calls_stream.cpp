@@ -1,4 +1,4 @@
-// Streams, events, host functions.
+// Driver API: streams, events, host functions.
 
 #include "state.h"
 
@@ -43,7 +43,7 @@ DL_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle) {
     const std::lock_guard<std::mutex> lock(stream->context->mutex);
     if (stream->context->streams.erase(stream) == 0) return CUDA_ERROR_INVALID_HANDLE;
   }
-  // Its thread does what was added, and ends.
+  // The destructor waits until the stream's thread has completed all enqueued work.
   delete stream;
   return CUDA_SUCCESS;
 }
@@ -103,7 +103,7 @@ DL_EXPORT CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event, uns
     capture = event->capture;
   }
   if (capture) {
-    // The stream belongs to the capture from now on. Its order is that of the calls.
+    // The stream joins the capture. Captured work is ordered by the order of the calls.
     if (stream->capture && stream->capture != capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
     stream->capture = capture;
     return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// Errors in words, and finding the calls themselves.
+// Driver API: error names and texts, and lookup of functions.
 
 #include <dlfcn.h>
 
@@ -40,7 +40,7 @@ DL_EXPORT CUresult CUDAAPI cuGetErrorString(CUresult error, const char** text) {
 DL_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t,
                                                CUdriverProcAddressQueryResult* status) {
   if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // The library itself: another one of this name may be loaded too.
+  // Open this library by its path: another library of the same name may be loaded.
   Dl_info self{};
   dladdr(reinterpret_cast<void*>(&cuGetErrorName), &self);
   void* library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
@@ -61,7 +61,7 @@ DL_EXPORT CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
   if (const CUresult failed = Journal::get().call(counted_name)) return failed;
   if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
-  // NVRTC asks of any driver that is loaded, and does without an answer.
+  // NVRTC asks any loaded driver, and does not need an answer.
   Dl_info caller{};
   dladdr(__builtin_return_address(0), &caller);
   if (caller.dli_fname != nullptr && std::strstr(caller.dli_fname, "libnvrtc") != nullptr)
@@ -69,9 +69,9 @@ DL_EXPORT CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
   static std::once_flag once;
   std::call_once(once, [] {
     Journal::get().say(
-        "the program asks the driver for functions without a name, as NVIDIA's runtime library "
-        "(cudart) does in every program that is linked with it: such programs are not served; "
-        "those that call the driver are, as dl-vendor-cuda, Triton and NVRTC's users do");
+        "the program requests an undocumented driver table, as does NVIDIA's runtime library "
+        "(cudart) in every program that links it: such programs are not supported; use programs "
+        "that call only the driver, as do dl-vendor-cuda, Triton and users of NVRTC");
   });
   return CUDA_ERROR_NOT_FOUND;
 }

@@ -5,7 +5,7 @@
 namespace sim {
 namespace {
 
-/** One end of a copy: the host's bytes, or a place in a device's memory. */
+/** One end of a copy: host memory, or an address in a device's memory. */
 struct End {
   int device = -1;
   uint64_t address = 0;
@@ -14,7 +14,7 @@ struct End {
 bool resolve(uint64_t address, size_t bytes, bool of_device, End& end) {
   end = {Driver::get().owner_of(address), address};
   if (end.device < 0) {
-    // A device pointer may be one of pinned memory.
+    // A device pointer may refer to pinned host memory.
     return address != 0 && !DeviceMemory::is_device_address(address) &&
            (!of_device || Driver::get().is_pinned(reinterpret_cast<void*>(address), bytes));
   }
@@ -27,7 +27,7 @@ void copy_now(const End& to, const End& from, size_t bytes) {
       to.device < 0 ? nullptr : driver.device(to.device).memory.find(to.address, bytes);
   Region* source =
       from.device < 0 ? nullptr : driver.device(from.device).memory.find(from.address, bytes);
-  // Freed since: undefined behaviour on a GPU.
+  // Freed in the meantime: undefined behaviour on a GPU.
   if ((to.device >= 0 && target == nullptr) || (from.device >= 0 && source == nullptr)) return;
   uint8_t* into = target != nullptr ? target->bytes + (to.address - target->base)
                                     : reinterpret_cast<uint8_t*>(to.address);
@@ -79,7 +79,7 @@ CUresult copy(uint64_t to, uint64_t from, size_t bytes, Direction direction, CUs
     return end.device >= 0 || Driver::get().is_pinned(reinterpret_cast<void*>(end.address), bytes);
   };
   if (source.device < 0 && !pinned(source)) {
-    // The driver takes the bytes before it returns, as a GPU's does.
+    // Pageable memory is read before the call returns, as by NVIDIA's driver.
     auto taken = std::make_shared<std::vector<uint8_t>>(bytes);
     std::memcpy(taken->data(), reinterpret_cast<const void*>(from), bytes);
     const CUresult result = enqueue(stream, [target, taken] {

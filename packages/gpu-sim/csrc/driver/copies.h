@@ -4,12 +4,12 @@
 
 namespace sim {
 
-/** The live memory of any device that holds all the bytes, or pinned memory, or none. */
+/** Return the live device or pinned memory that contains all the bytes, or null. */
 Region* region_of(uint64_t address, size_t bytes);
 
 enum class Direction { kToDevice, kToHost, kInside, kAny };
 
-/** Copy in a stream, and wait for it where `wait` says so or the host's memory is not pinned. */
+/** Copy in a stream. Waits if `wait` is set or the host memory is not pinned. */
 CUresult copy(uint64_t to, uint64_t from, size_t bytes, Direction direction, CUstream handle,
               bool wait);
 

@@ -1,9 +1,9 @@
 #pragma once
 
 /**
- * What the driver's calls are made of, as in NVIDIA's cuda.h, of which this is the part that is
- * needed: the library builds without a toolkit. A test compiles the same sources against the real
- * header, and compares the numbers.
+ * Types and constants of the driver API: the required part of NVIDIA's cuda.h, so that the library
+ * builds without a toolkit. A test compiles the same sources with the real header and compares the
+ * constants.
  */
 
 #ifdef DL_GPU_SIM_REAL_HEADER

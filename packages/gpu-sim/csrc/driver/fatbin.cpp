@@ -1,4 +1,4 @@
-// The PTX in what cuModuleLoadData gets: a text, a fat binary, or a wrapper that points to one.
+// Extraction of PTX from an image for cuModuleLoadData: a text, a fat binary, or its wrapper.
 
 #include <dlfcn.h>
 
@@ -15,7 +15,7 @@ constexpr uint32_t kWrapper = 0x466243b1, kContainer = 0xba55ed50, kElf = 0x464c
 constexpr uint16_t kPtx = 1;
 constexpr uint64_t kLz4 = 0x2000, kZstd = 0x8000;
 constexpr const char* kWayOut =
-    "build with PTX in it, as nvcc -gencode arch=compute_80,code=compute_80 does";
+    "build with embedded PTX: nvcc -gencode arch=compute_80,code=compute_80";
 
 template <class T>
 T field(const uint8_t* from, size_t offset) {
@@ -26,12 +26,12 @@ T field(const uint8_t* from, size_t offset) {
 
 [[noreturn]] void fail(const std::string& why) { throw PtxError(0, why); }
 
-/** A length of LZ4: 15 says that more follows. */
+/** Read an LZ4 length: 15 means that more bytes follow. */
 size_t length(const uint8_t*& at, const uint8_t* end, size_t first) {
   if (first != 15) return first;
   uint8_t more;
   do {
-    if (at == end) fail("a fat binary's LZ4 data is cut off");
+    if (at == end) fail("LZ4 data in a fat binary is truncated");
     more = *at++;
     first += more;
   } while (more == 255);
@@ -45,7 +45,7 @@ std::string from_lz4(const uint8_t* at, size_t packed, size_t plain) {
     const uint8_t token = *at++;
     const size_t literals = length(at, end, token >> 4);
     if (literals > static_cast<size_t>(end - at) || made.size() + literals > plain)
-      fail("a fat binary's LZ4 data is wrong");
+      fail("LZ4 data in a fat binary is corrupt");
     made.append(reinterpret_cast<const char*>(at), literals);
     at += literals;
     if (end - at < 2) break;
@@ -53,7 +53,7 @@ std::string from_lz4(const uint8_t* at, size_t packed, size_t plain) {
     at += 2;
     const size_t copied = length(at, end, token & 15) + 4;
     if (back == 0 || back > made.size() || made.size() + copied > plain)
-      fail("a fat binary's LZ4 data is wrong");
+      fail("LZ4 data in a fat binary is corrupt");
     for (size_t i = 0; i < copied; ++i) made += made[made.size() - back];
   }
   return made;
@@ -67,11 +67,11 @@ std::string from_zstd(const uint8_t* data, size_t packed, size_t plain) {
                               : reinterpret_cast<Decompress>(dlsym(library, "ZSTD_decompress"));
   if (decompress == nullptr)
     fail(
-        "a fat binary is packed with zstd, and libzstd.so.1 is not here: install it, or build "
+        "a fat binary is compressed with zstd, but libzstd.so.1 is missing: install it, or build "
         "with nvcc --compress-mode=none");
   std::string made(plain, '\0');
   if (decompress(made.data(), plain, data, packed) != plain)
-    fail("a fat binary's zstd data is wrong");
+    fail("zstd data in a fat binary is corrupt");
   return made;
 }
 
@@ -86,7 +86,7 @@ std::string from_container(const uint8_t* container, int capability) {
     const auto size = field<uint64_t>(at, 8);
     if (header < 64 || size > static_cast<uint64_t>(end - at) -
                                   std::min<uint64_t>(header, static_cast<uint64_t>(end - at)))
-      fail("a fat binary is cut off");
+      fail("a fat binary is truncated");
     const auto arch = field<uint32_t>(at, 28);
     if (field<uint16_t>(at, 0) != kPtx) {
       machine_code = true;
@@ -99,8 +99,8 @@ std::string from_container(const uint8_t* container, int capability) {
     at += header + size;
   }
   if (best == nullptr) {
-    if (newer) fail("a fat binary has PTX for newer devices only: set DL_GPU_SIM_CAPABILITY");
-    fail(machine_code ? std::string("a fat binary holds machine code and no PTX: ") + kWayOut
+    if (newer) fail("a fat binary has PTX only for newer devices: set DL_GPU_SIM_CAPABILITY");
+    fail(machine_code ? std::string("a fat binary has machine code but no PTX: ") + kWayOut
                       : std::string("a fat binary is empty"));
   }
   const uint8_t* data = best + field<uint32_t>(best, 4);
@@ -116,7 +116,7 @@ std::string from_container(const uint8_t* container, int capability) {
 
 std::string ptx_of(const void* image, int capability) {
   const auto* bytes = static_cast<const uint8_t*>(image);
-  // A text may be shorter than a number.
+  // Compare bytes, because a text may be shorter than a magic number.
   if (bytes[0] == 0xb1 || bytes[0] == 0x50 || bytes[0] == 0x7f) {
     switch (field<uint32_t>(bytes, 0)) {
       case kWrapper:

@@ -22,7 +22,7 @@ std::string object_of(const std::map<std::string, uint64_t>& counts) {
 
 }  // namespace
 
-// Never destroyed: threads of streams end with the process.
+// Never destroyed, because stream threads run until the process ends.
 Journal& Journal::get() {
   static Journal* const kJournal = new Journal;
   return *kJournal;
@@ -36,7 +36,7 @@ CUresult Journal::call(const char* name) {
     first = calls_.empty();
     count = ++calls_[name];
   }
-  // At once: a process that ends without its destructors has called the driver too.
+  // Write immediately: the process may end without running destructors.
   if (first) write();
   const auto& failures = Settings::get().failures;
   const auto found = failures.find(name);
@@ -77,7 +77,7 @@ void Journal::add(const std::string& kernel, const Findings& findings, uint64_t 
         std::fprintf(stderr, "dl-gpu-sim: %s\n", each.text().c_str());
     }
   }
-  // At once: a program that is wrong may not come to its end, nor may a forked process.
+  // Write immediately: a faulty program or a forked process may not exit normally.
   if (fresh) write();
 }
 
@@ -109,7 +109,7 @@ void Journal::write() {
     made += (i != 0 ? ",\n  " : "\n  ") + json_of(findings_.all()[i]);
   made += "]}\n";
   const std::string fresh = path + ".new";
-  // A device or a pipe would be replaced by a file of that name.
+  // Do not replace a device or a pipe with a regular file.
   struct stat there;
   const bool replaces = stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
   if (!replaces) errno = EEXIST;
@@ -119,7 +119,7 @@ void Journal::write() {
   if (file != nullptr && std::fclose(file) == 0 && whole &&
       std::rename(fresh.c_str(), path.c_str()) == 0)
     return;
-  // Once: the place stays what it is.
+  // Report this once, since the path does not change.
   if (!std::exchange(unwritten_, true))
     std::fprintf(stderr, "dl-gpu-sim: DL_GPU_SIM_REPORT=%s: the report cannot be written: %s\n",
                  path.c_str(), std::strerror(errno));

@@ -8,22 +8,22 @@
 
 namespace sim {
 
-/** Record of the program's calls and of the findings, for the report. */
+/** Record of the program's driver calls and of the findings, for the report. */
 class Journal {
  public:
   static Journal& get();
 
-  /** Count a call. Not CUDA_SUCCESS: it shall fail, as the environment asks. */
+  /** Count a call. Returns the error with which the call must fail, by DL_GPU_SIM_FAIL. */
   CUresult call(const char* name);
-  /** The host waits for a device, in this call of the driver. */
+  /** Record that the host waits for a device in this driver call. */
   void wait(const char* name);
-  /** The host asked whether something has ended, and it has not. */
+  /** Record that the host queried a completion and the answer was "not ready". */
   void poll();
-  /** How often it has waited, as JSON: a number for each call. */
+  /** Return the number of waits of each call as JSON. */
   std::string waits();
-  /** Add what a launch found. Texts of new findings go to stderr, unless a report is written. */
+  /** Add a launch's findings. New findings are printed to stderr unless a report is written. */
   void add(const std::string& kernel, const Findings& findings, uint64_t instructions);
-  /** Say why a call failed, for a person. */
+  /** Record a message for the user that explains a failed call. */
   void say(const std::string& message);
   void write();
 
@@ -36,7 +36,7 @@ class Journal {
   std::vector<std::string> messages_;
   uint64_t polls_ = 0;
   uint64_t instructions_ = 0;
-  bool unwritten_ = false;  // the report, and that was said
+  bool unwritten_ = false;  // the report could not be written, and a message was printed
 };
 
 }  // namespace sim

@@ -30,7 +30,7 @@ CUresult result_of(Outcome outcome) {
   }
 }
 
-/** Writes a kernel's output where the program's own output goes. */
+/** Write a kernel's output to the program's stdout. */
 void print(const std::string& text) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = write(STDOUT_FILENO, text.data() + done, text.size() - done);
@@ -47,7 +47,7 @@ void run(CUcontext context, const std::shared_ptr<Image>& image, const Config& c
   std::unique_lock<std::mutex> lock(device.running);
   Launch launch(image, device.memory, findings, config, params);
   const Outcome outcome = launch.run([&lock] {
-    // A kernel that waits for what another stream does has to let it.
+    // Other streams must be able to run, because the kernel may wait for them.
     lock.unlock();
     lock.lock();
   });

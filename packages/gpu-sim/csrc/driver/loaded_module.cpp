@@ -14,7 +14,7 @@ LoadedModule::LoadedModule(std::shared_ptr<Module> module, DeviceMemory& memory)
         each.space == Space::kConst ? Region::What::kConstant : Region::What::kVariable;
     OwnedRegion& region =
         memory_.allocate(each.bytes, std::max(each.align, 16u), what, std::string(each.name));
-    // Variables begin as zeros where nothing is said.
+    // Variables without initial values are zero.
     std::memset(region.bytes, 0, region.size);
     std::memset(region.valid, 1, region.size);
     std::memcpy(region.bytes, each.initial.data(), each.initial.size());

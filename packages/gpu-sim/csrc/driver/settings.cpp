@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-// The linker marks both ends of what DL_COUNTED has put into the section.
+// The linker defines symbols for both ends of the section that DL_COUNTED fills.
 extern "C" {
 extern const char* const __start_dl_gpu_sim_calls[] __attribute__((visibility("hidden")));
 extern const char* const __stop_dl_gpu_sim_calls[] __attribute__((visibility("hidden")));
@@ -21,7 +21,7 @@ namespace sim {
 namespace {
 
 constexpr std::string_view kPrefix = "DL_GPU_SIM_";
-// An address has 48 bits for the offset in a device's memory; one bit is spare.
+// An address has 48 bits for the offset in a device's memory, of which one is unused.
 constexpr uint64_t kMostMemory = uint64_t{1} << 47;
 
 std::optional<uint64_t> whole(const std::string& text) {
@@ -32,7 +32,7 @@ std::optional<uint64_t> whole(const std::string& text) {
   return value;
 }
 
-/** Reader of the variables, with errors about wrong values. */
+/** Reader of the variables, which collects errors about invalid values. */
 class Reader {
  public:
   Reader(const char* const* environment, std::vector<std::string>& problems) : problems_(problems) {
@@ -70,7 +70,7 @@ class Reader {
     }
   }
 
-  /** "8.6": two numbers. */
+  /** Read a version such as "8.6". */
   void version(const char* name, int least, int most, const std::string& allowed, int& major,
                int& minor) {
     const std::string text = take(name);
@@ -98,14 +98,14 @@ class Reader {
         slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
     struct stat found{};
     if (stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
-      refuse(name, text, "the path of a file, and this is a folder");
+      refuse(name, text, "the path of a file, but it is a folder");
     } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
       refuse(name, text,
              "a file in a folder that can be written to: " + folder + ": " + std::strerror(errno));
     }
   }
 
-  /** "cuMemAlloc:3,cuLaunchKernel:1". */
+  /** Read calls that fail, such as "cuMemAlloc:3,cuLaunchKernel:1". */
   void failures(const char* name, std::map<std::string, std::set<uint64_t>>& all) {
     const std::string text = take(name);
     for (size_t begin = 0; begin < text.size();) {
@@ -117,11 +117,11 @@ class Reader {
       const auto count =
           colon == one.size() ? std::optional<uint64_t>(1) : whole(one.substr(colon + 1));
       if (!count || *count == 0) {
-        refuse(name, one, "a call and the number of the one that fails, from 1: cuMemAlloc:3");
+        refuse(name, one, "a function and the index of the failing call, from 1: cuMemAlloc:3");
       } else if (!std::any_of(__start_dl_gpu_sim_calls, __stop_dl_gpu_sim_calls,
                               [&](const char* each) { return call == each; })) {
         refuse(name, one,
-               "a call that the driver has, by its name without an ending such as _v2: "
+               "a function of this driver, without a suffix such as _v2: "
                "cuMemAlloc:3");
       } else {
         all[call].insert(*count);
@@ -129,11 +129,11 @@ class Reader {
     }
   }
 
-  /** Refuses variables that no setting reads. */
+  /** Reject unknown variables with the prefix DL_GPU_SIM_. */
   void refuse_others() {
     for (const auto& [name, value] : given_)
       if (known_.count(name) == 0)
-        problems_.push_back(name + ": there is no such setting; settings are " + known_names());
+        problems_.push_back(name + ": unknown setting; settings are " + known_names());
   }
 
  private:
@@ -158,7 +158,7 @@ class Reader {
   std::set<std::string> known_;
 };
 
-/** "GPU-646c2d67-…", as nvidia-smi lists devices. */
+/** Return a device's UUID in the form of nvidia-smi: "GPU-646c2d67-…". */
 std::string uuid_text(int device) {
   std::string made = "GPU";
   const std::array<char, 16> bytes = uuid_of(device);
@@ -171,7 +171,7 @@ std::string uuid_text(int device) {
   return made;
 }
 
-/** Follows CUDA: an unknown device ends the list, and one named twice empties it. */
+/** Read visible devices as CUDA does: an unknown one ends the list, a repeated one empties it. */
 std::vector<int> visible_devices(const char* const* environment, int devices) {
   constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
   std::vector<int> found;

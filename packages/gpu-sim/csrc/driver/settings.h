@@ -12,31 +12,31 @@ namespace sim {
 /** Settings from the environment. README.md lists the variables. */
 struct Settings {
   int devices = 1;
-  std::vector<int> visible;  // of them, in the order that CUDA_VISIBLE_DEVICES gives them
+  std::vector<int> visible;  // visible devices, in the order of CUDA_VISIBLE_DEVICES
   uint64_t memory = uint64_t{1} << 32;
   int major = 8, minor = 0;
-  int version = 13050;  // of CUDA, as drivers write it
+  int version = 13050;  // CUDA version, as reported by drivers
   uint64_t seed = 1;
   uint64_t budget = 0;
-  bool strict = false;  // whatever is found fails the context
+  bool strict = false;  // every finding fails the context
   std::string report;
-  std::map<std::string, std::set<uint64_t>> failures;  // which calls of a name fail
-  std::vector<std::string> problems;                   // values that mean nothing: a line each
+  std::map<std::string, std::set<uint64_t>> failures;  // indices of the failing calls, by function
+  std::vector<std::string> problems;                   // a message for each invalid value
 
-  /** The number among all devices of a visible device. */
+  /** Return the index of a visible device among all devices. */
   int number_of(int device) const { return visible[static_cast<size_t>(device)]; }
-  /** Those of this process, read once. */
+  /** Return the settings of this process, which are read once. */
   static const Settings& get();
-  /** Those of an environment: texts NAME=VALUE, and a null pointer after them. */
+  /** Read the settings from an environment: strings NAME=VALUE, terminated by a null pointer. */
   static Settings read(const char* const* environment);
-  /** All problems in one text, empty where there is none. */
+  /** Return all problems in one text; empty if there are none. */
   std::string problem() const;
 };
 
-/** The bytes that identify a device. */
+/** Return the UUID of a device. */
 std::array<char, 16> uuid_of(int device);
 
-/** Enter a call's name into those that DL_GPU_SIM_FAIL may give. */
+/** Add a function to those that DL_GPU_SIM_FAIL may name. */
 #define DL_COUNTED(name) \
   static const char* const counted_name __attribute__((used, section("dl_gpu_sim_calls"))) = name
 

@@ -17,7 +17,7 @@ Driver::Driver() {
   }
 }
 
-// Never destroyed: threads of streams end with the process.
+// Never destroyed, because stream threads run until the process ends.
 Driver& Driver::get() {
   static Driver* const kDriver = new Driver;
   return *kDriver;
@@ -64,7 +64,7 @@ CUstream stream_of(CUstream handle) {
 
 namespace {
 
-/** The legacy stream waits for blocking ones, and they for it. */
+/** Order the legacy stream and the blocking streams with respect to each other. */
 void order_with_others(CUstream stream) {
   CUcontext context = stream->context;
   std::vector<std::shared_ptr<Mark>> marks;
@@ -80,7 +80,7 @@ void order_with_others(CUstream stream) {
   for (const auto& mark : marks) stream->add([mark] { mark->wait(); });
 }
 
-/** The call that a thread is in, and whether it has waited. */
+/** The current driver call of a thread, and whether it has waited. */
 struct Call {
   const char* name = "";
   bool waited = false;

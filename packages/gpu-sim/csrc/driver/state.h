@@ -28,7 +28,7 @@ class LoadedModule : public Symbols {
   uint64_t address_of(std::string_view name) const override;
   uint64_t bytes_of(std::string_view name) const;
   const Module& module() const { return *module_; }
-  /** The kernel of that name, decoded when it is first asked for. Throws PtxError. */
+  /** Return the kernel of that name, decoded on first use. Throws PtxError. */
   std::shared_ptr<Image> image(const std::string& kernel);
 
  private:
@@ -39,7 +39,7 @@ class LoadedModule : public Symbols {
   std::map<std::string, std::shared_ptr<Image>> images_;
 };
 
-/** The PTX in an image of any kind. Throws PtxError. */
+/** Return the PTX of an image of any kind. Throws PtxError. */
 std::string ptx_of(const void* image, int capability);
 
 }  // namespace sim
@@ -53,7 +53,7 @@ struct CUctx_st {
   std::set<CUstream> streams;
   std::unique_ptr<CUstream_st> standard;
   std::set<CUcontext> peers;
-  // The error of a failed kernel, after which every call fails.
+  // Error of a failed kernel, with which every later call fails.
   std::atomic<CUresult> failed{CUDA_SUCCESS};
 };
 
@@ -87,11 +87,11 @@ struct Device {
   Device(int index, uint64_t limit) : memory(index, limit) {}
   DeviceMemory memory;
   CUctx_st primary;
-  // One thing at a time touches its memory.
+  // Serializes all accesses to the device's memory.
   std::mutex running;
 };
 
-/** All that the driver holds. */
+/** State of the driver. */
 struct Driver {
   Driver();
   static Driver& get();
@@ -109,32 +109,32 @@ struct Driver {
   std::atomic<uint64_t> launches{0};
 
   Device& device(int index) { return *devices[static_cast<size_t>(index)]; }
-  /** The device whose memory holds an address, or -1. */
+  /** Return the device whose memory contains an address, or -1. */
   int owner_of(uint64_t address) const;
   bool is_pinned(const void* pointer, size_t bytes);
 };
 
-/** The contexts that a thread has made current, the last one on top. */
+/** Stack of the contexts that a thread has made current. */
 std::vector<CUcontext>& context_stack();
 CUcontext current_context();
 
-/** A stream by its handle, special ones too; null if it is not a stream of a live context. */
+/** Return a stream by its handle, including special ones; null if it is not a live stream. */
 CUstream stream_of(CUstream handle);
 
 /** Add work to a stream, or to the graph that it captures. */
 CUresult enqueue(CUstream stream, Work work);
 
-/** Set a mark behind what a stream has been given; it captures nothing. */
+/** Enqueue a mark in a stream that is not capturing. */
 void record(CUstream stream, std::shared_ptr<Mark> mark);
 
-/** The host waits, in the call that its thread is in. */
+/** Record that the host waits in the current call of its thread. */
 void note_wait();
-/** Everything of a context is done. */
+/** Wait until all work of a context has completed. */
 CUresult wait_for_all(CUcontext context);
-/** Everything of a stream is done. */
+/** Wait until all work of a stream has completed. */
 CUresult wait_for(CUstream stream);
 
-/** The beginning of every call. */
+/** Entry check of every driver call. */
 struct Entry {
   explicit Entry(const char* name, bool needs_context = true);
   CUresult result;
@@ -142,7 +142,7 @@ struct Entry {
 
 }  // namespace sim
 
-/** Count the call, and leave where it cannot go on. */
+/** Count the call, and return an error if it cannot proceed. */
 #define DL_ENTER(name)          \
   DL_COUNTED(name);             \
   const sim::Entry entry(name); \

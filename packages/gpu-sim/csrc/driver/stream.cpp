@@ -16,7 +16,7 @@ void CUstream_st::add(sim::Work work) { add(Entry{std::move(work), nullptr}); }
 
 void CUstream_st::add(Entry entry) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Most streams of a program never get any.
+  // Started on first use: most streams of a program never get any work.
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   queue_.push_back(std::move(entry));
   changed_.notify_all();

@@ -13,7 +13,7 @@
 
 namespace sim {
 
-/** Done at some time: what others wait for. */
+/** Completion mark, for which streams and the host can wait. */
 class Mark {
  public:
   void set() {
@@ -46,7 +46,7 @@ using Work = std::function<void()>;
 
 }  // namespace sim
 
-/** The work that a capture recorded, in its order. */
+/** Work that a capture has recorded, in order. */
 struct CUgraph_st {
   std::vector<sim::Work> nodes;
   bool invalid = false;
@@ -59,20 +59,20 @@ struct CUgraphExec_st {
 
 struct CUevent_st {
   std::mutex mutex;
-  std::shared_ptr<sim::Mark> mark;  // of the last record; none: never recorded
+  std::shared_ptr<sim::Mark> mark;  // mark of the last record; null if never recorded
   std::shared_ptr<CUgraph_st> capture;
   unsigned flags = 0;
 };
 
-/** A queue of work with a thread of its own. */
+/** Stream: a queue of work with its own thread. */
 struct CUstream_st {
   CUstream_st(CUcontext context, unsigned flags, int priority);
   ~CUstream_st();
 
   void add(sim::Work work);
-  /** Adds a mark that is set when all earlier work is done. */
+  /** Enqueue a mark that is set when all earlier work has completed. */
   void add(std::shared_ptr<sim::Mark> mark);
-  /** Something that is done when all that was added before is. */
+  /** Return a mark that is set when all work enqueued so far has completed. */
   std::shared_ptr<sim::Mark> mark();
   bool idle();
   bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
@@ -83,8 +83,8 @@ struct CUstream_st {
   std::shared_ptr<CUgraph_st> capture;
 
  private:
-  // One of the two: a mark is set by the stream's own thread between two pieces of work, so that
-  // who has waited for the last one finds the stream idle.
+  // Either work or a mark. The stream's thread sets a mark after it has finished the work before,
+  // so that a stream is idle once its last mark is set.
   struct Entry {
     sim::Work work;
     std::shared_ptr<sim::Mark> mark;

@@ -5,9 +5,9 @@
 namespace sim {
 namespace {
 
-// Between two allocations, so that no access past an end meets the next one.
+// Gap between two allocations, so that an access past an end does not hit the next one.
 constexpr uint64_t kGap = 4096;
-// Freed regions that are remembered for reports.
+// Maximum number of freed regions that are remembered for reports.
 constexpr size_t kMostFreed = 65536;
 
 template <class T>
@@ -36,13 +36,13 @@ OwnedRegion& DeviceMemory::allocate(uint64_t bytes, uint64_t align, Region::What
 }
 
 uint64_t DeviceMemory::allocate_workspace() {
-  // As cooperative groups has it: the workspace's bytes, then the barrier.
+  // Layout of cooperative groups' workspace: its size in bytes, then the barrier.
   constexpr uint32_t kBytes = 8;
   constexpr uint64_t kAlign = 256;
   const std::lock_guard<std::mutex> lock(mutex_);
   next_ = (next_ + kAlign - 1) / kAlign * kAlign;
   used_ += kBytes;
-  // The driver's own: a program that has taken all memory launches as before.
+  // Allocated outside the limit, so that launches work even if a program has used all memory.
   OwnedRegion& made = keep(std::make_unique<OwnedRegion>(next_, kBytes, Region::What::kVariable));
   made.name = "the grid's workspace";
   std::memset(made.bytes, 0, kBytes);
@@ -109,7 +109,7 @@ Region* DeviceMemory::find(uint64_t address, uint64_t bytes) {
     if (peers_.empty() || !is_device_address(address)) return nullptr;
     peers = peers_;
   }
-  // Without the lock: two devices may look into each other.
+  // Without the lock, since two devices may search each other's memory at once.
   for (DeviceMemory* peer : peers) {
     const std::lock_guard<std::mutex> lock(peer->mutex_);
     Region* found = at_or_before(peer->regions_, address);
@@ -121,7 +121,7 @@ Region* DeviceMemory::find(uint64_t address, uint64_t bytes) {
 Region* DeviceMemory::nearest(uint64_t address) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Region* best = nullptr;
-  // At equal distance, a live region comes first, then the one before the address.
+  // At equal distance, prefer a live region, then the region before the address.
   const auto consider = [&](Region* one) {
     if (one != nullptr && (best == nullptr || one->distance(address) < best->distance(address)))
       best = one;

@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/** The memory of one device. Addresses are of no use to the host, and never used twice. */
+/** Memory of one device. Addresses are invalid on the host, and never reused. */
 class DeviceMemory {
  public:
   DeviceMemory(int device, uint64_t limit) : next_(first_address(device)), limit_(limit) {}
@@ -19,25 +19,25 @@ class DeviceMemory {
   }
   static bool is_device_address(uint64_t address) { return (address >> 62) == 1; }
 
-  /** Throws std::bad_alloc where the device's memory or the host's is too small. */
+  /** Allocate. Throws std::bad_alloc if the device's or the host's memory is exhausted. */
   OwnedRegion& allocate(uint64_t bytes, uint64_t align, Region::What what, std::string name = {});
-  /** Zeros for the barriers of a grid, which are none of the program's bytes. */
+  /** Return zeroed memory for grid barriers, which does not count as memory of the program. */
   uint64_t allocate_workspace();
-  /** False: nothing that is allocated begins there. */
+  /** Free an allocation; return false if none begins at this address. */
   bool free(uint64_t address);
-  /** The live region that holds all the bytes, or null. */
+  /** Return the live region that contains all the bytes, or null. */
   Region* find(uint64_t address, uint64_t bytes);
-  /** The region whose begin or end is nearest to an address, live or not. */
+  /** Return the live or freed region whose begin or end is nearest to an address. */
   Region* nearest(uint64_t address);
-  /** Make memory of the host visible to programs, at its own address. */
+  /** Make host memory visible to kernels, at its host address. */
   void add_host(void* memory, uint64_t bytes);
   bool remove_host(void* memory);
-  /** Make memory of another device visible to programs of this one. */
+  /** Make memory of another device visible to kernels of this one. */
   void add_peer(DeviceMemory* peer);
   void remove_peer(DeviceMemory* peer);
-  /** The live region that begins there, or none. */
+  /** Return the live region that begins at an address, or null. */
   OwnedRegion* owned(uint64_t address);
-  /** Memory of another process, from the files that it shares. Throws std::bad_alloc. */
+  /** Map memory of another process, from the files that it shares. Throws std::bad_alloc. */
   OwnedRegion& adopt(int bytes_file, int flags_file, uint64_t bytes);
 
   uint64_t limit() const { return limit_; }

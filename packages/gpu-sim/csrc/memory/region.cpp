@@ -8,9 +8,9 @@
 namespace sim {
 namespace {
 
-// The content of memory before anything is written: a recognisable value.
+// Content of uninitialised memory: a recognisable value.
 constexpr int kPoison = 0xA5;
-// Larger memory is not filled with it: that would take the host's.
+// Larger regions are not filled, because that would commit host memory.
 constexpr uint64_t kMostPoison = uint64_t{64} << 20;
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/** One earlier access of a byte. Segment 0 stands for no access. */
+/** Earlier access to a byte. Segment 0 means no access. */
 struct Access {
   uint32_t segment = 0;
   uint32_t where = 0;  // see pack()
@@ -19,47 +19,47 @@ struct Access {
   uint32_t lane() const { return where & 31; }
   uint32_t instruction() const { return where >> 5 & 0xffffff; }
   bool strong() const { return (where & kStrong) != 0; }
-  /** Strong for its own block only. */
+  /** Strong with respect to its own block only. */
   bool own_block() const { return (where & kOwnBlock) != 0; }
   bool many_lanes() const { return (where & kManyLanes) != 0; }
 };
 
-/** Bytes between an address and the nearest one of `size` that begin at `base`. */
+/** Return the distance in bytes from an address to the range of `size` bytes at `base`. */
 inline uint64_t bytes_apart(uint64_t address, uint64_t base, uint64_t size) {
   if (address < base) return base - address;
   return address - base < size ? 0 : address - base - size + 1;
 }
 
-/** The last accesses of a byte: its writer, its reader, and the last reader of another warp. */
+/** Last accesses to a byte: the writer, the reader, and the last reader of another warp. */
 struct History {
   Access writer, reader, other;
 };
 
-/** Bytes that programs of a device can reach, and what is known of each. */
+/** Bytes that kernels of a device can access, with their state. */
 struct Region {
   enum class What : uint8_t { kMemory, kVariable, kConstant, kShared, kLocal, kHost };
   What what = What::kMemory;
   bool freed = false;
   uint64_t base = 0, size = 0;
   uint8_t* bytes = nullptr;
-  uint8_t* valid = nullptr;    // 1 for a byte that has been written; none: all are
-  History* history = nullptr;  // none: races are not looked for
+  uint8_t* valid = nullptr;    // 1 for each initialised byte; null if all are
+  History* history = nullptr;  // null if races are not checked
   std::string name;
 
-  /** Bytes between an address and the region. */
+  /** Return the distance in bytes from an address to the region. */
   uint64_t distance(uint64_t address) const { return bytes_apart(address, base, size); }
   bool holds(uint64_t address, uint64_t count) const {
     return address - base < size && count <= size - (address - base);
   }
 };
 
-/** Zeroed memory of a size, given back by its destructor; untouched pages cost nothing.
+/** Owner of zeroed memory. Untouched pages cost nothing.
  */
 class Pages {
  public:
   Pages() = default;
   explicit Pages(size_t bytes);
-  /** Those of a file, which other processes see too. Throws std::bad_alloc. */
+  /** Map a file that is shared with other processes. Throws std::bad_alloc. */
   Pages(size_t bytes, int file);
   ~Pages();
   Pages(Pages&& other) noexcept { swap(other); }
@@ -70,7 +70,7 @@ class Pages {
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
   void* get() const { return data_; }
-  /** Put them into a file of their own, where they are and as they are; -1: there is no room. */
+  /** Back the pages by a file, at the same address; return its descriptor, or -1 if it fails. */
   int share();
 
  private:
@@ -84,13 +84,13 @@ class Pages {
   int file_ = -1;
 };
 
-/** A region with memory of its own. */
+/** Region that owns its memory. */
 struct OwnedRegion : Region {
   /** Throws std::bad_alloc. */
   OwnedRegion(uint64_t base, uint64_t size, What what);
-  /** Memory of another process, and its flags, from the files that share() made there. */
+  /** Map memory of another process with its flags, from the files created by share(). */
   OwnedRegion(uint64_t base, uint64_t size, int bytes_file, int flags_file);
-  /** Files with what another process has to know of it. False: there is no room. */
+  /** Create the files for another process; return false if it fails. */
   bool share(int& bytes_file, int& flags_file);
 
  private:

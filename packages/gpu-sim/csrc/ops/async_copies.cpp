@@ -1,4 +1,4 @@
-// cp.async: copies from global to shared memory that a group of them is waited for.
+// cp.async: asynchronous copies from global to shared memory, which are awaited in groups.
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace sim {
 namespace {
 
-/** The copy is made at once, but its bytes may be read only after a wait. */
+/** Copy immediately, but mark the bytes as uninitialised until a wait. */
 void copy(Warp& warp, const Instruction& i, uint32_t mask) {
   const Extra& extra = warp.code().extras[static_cast<size_t>(i.extra)];
   each_lane(mask, [&](int lane) {
@@ -20,7 +20,7 @@ void copy(Warp& warp, const Instruction& i, uint32_t mask) {
     uint8_t bytes[16] = {};
     const uint64_t from =
         value_at<uint64_t>(warp, i.b, 8, lane) + static_cast<uint64_t>(extra.targets[0]);
-    // A source of which fewer bytes are wanted is not read behind them.
+    // If fewer bytes are requested, the source is not read beyond them.
     for (uint32_t done = 0; done < taken;) {
       const uint32_t left = taken - done;
       const uint32_t part = left == i.bytes ? left : left & (0 - left);
@@ -36,7 +36,7 @@ void copy(Warp& warp, const Instruction& i, uint32_t mask) {
     __builtin_memcpy(into, bytes, i.bytes);
     const uint64_t address = address_of(warp, i, lane);
     Region* region = address >= kDynamicShared ? warp.block.dynamic.get() : warp.block.fixed.get();
-    // Until then it is as if nothing had been written.
+    // Until the wait, the bytes count as unwritten.
     std::memset(region->valid + (address - region->base), 0, i.bytes);
     warp.pending[number].push_back({address, i.bytes, 0});
   });
@@ -48,7 +48,7 @@ void commit(Warp& warp, const Instruction&, uint32_t mask) {
   });
 }
 
-/** Complete what is of the group `keep` newest or older. */
+/** Complete all copies except those of the newest `keep` groups. */
 void wait(Warp& warp, const Instruction& i, uint32_t mask) {
   each_lane(mask, [&](int lane) {
     auto& all = warp.pending[static_cast<size_t>(lane)];
@@ -84,12 +84,12 @@ void cp(Decoder& decoder) {
   }
   const int cache = decoder.take_one_of({"ca", "cg"});
   if (cache < 0 || decoder.take_one_of({"shared", "shared::cta"}) < 0 || !decoder.take("global"))
-    decoder.refuse("it has no such form");
+    decoder.refuse("unsupported form");
   skip_cache_hints(decoder);
   decoder.want_operands(3, 4);
   const uint64_t bytes = decoder.literal(2);
   if (bytes != 16 && (cache == 1 || (bytes != 4 && bytes != 8)))
-    decoder.refuse("it copies 4, 8 or 16 bytes, .cg 16 only");
+    decoder.refuse("the size must be 4, 8 or 16 bytes, with .cg 16");
   decoder.address(decoder.operand(1));
   if (out.a_bytes != 8) decoder.refuse("a global address has 64 bits");
   out.b = out.a;

@@ -1,4 +1,4 @@
-// atom and red.
+// Atomic operations: atom and red.
 
 #include "half.h"
 #include "memory_operand.h"
@@ -63,7 +63,7 @@ struct Small {
   }
 };
 
-/** Writes the previous value to d, if the instruction has one. */
+/** Write the previous value to d, if the instruction has a destination. */
 template <class T, class Op>
 void update(Warp& warp, const Instruction& i, uint32_t mask) {
   if (i.releases) fence(warp, mask, i.own_block);
@@ -101,7 +101,7 @@ Action small_action(Decoder& decoder, bool two, int which) {
   if (which == kMax)
     return two ? update<uint32_t, Small<Format, 2, kMax>>
                : update<uint16_t, Small<Format, 1, kMax>>;
-  decoder.refuse("it has no such type");
+  decoder.refuse("unsupported type");
 }
 
 Action action_of(Decoder& decoder, Type type, int which) {
@@ -110,13 +110,13 @@ Action action_of(Decoder& decoder, Type type, int which) {
   if (type.kind == Kind::kFloat && (type.bytes == 2 || type.lanes == 2))
     return small_action<Half>(decoder, type.lanes == 2, which);
   if (type.kind == Kind::kFloat) {
-    if (which != kAdd) decoder.refuse("it has no such type");
+    if (which != kAdd) decoder.refuse("unsupported type");
     return type.bytes == 8 ? update<uint64_t, Float<double>> : update<uint32_t, Float<float>>;
   }
   const bool sign = type.kind == Kind::kSigned;
   switch (type.bytes) {
     case 2:
-      if (which != kCas && which != kExch) decoder.refuse("it has no such type");
+      if (which != kCas && which != kExch) decoder.refuse("unsupported type");
       return whole_action<uint16_t>(w, Operations());
     case 4:
       return sign ? whole_action<int32_t>(w, Operations())
@@ -125,14 +125,14 @@ Action action_of(Decoder& decoder, Type type, int which) {
       return sign ? whole_action<int64_t>(w, Operations())
                   : whole_action<uint64_t>(w, Operations());
     default:
-      decoder.refuse("it has no such type");
+      decoder.refuse("unsupported type");
   }
 }
 
 void atomic(Decoder& decoder, bool result) {
   decoder.out.strong = true;
-  // In any order: `atom.add.release.gpu.u32` and `atom.global.gpu.acq_rel.add.f32` are both
-  // written.
+  // Modifiers have any order: both `atom.add.release.gpu.u32` and `atom.global.gpu.acq_rel.add.f32`
+  // occur.
   int which = -1;
   while (true) {
     if (which < 0) {
@@ -145,7 +145,7 @@ void atomic(Decoder& decoder, bool result) {
       break;
   }
   if (decoder.take("L2::cache_hint")) decoder.refuse("'.L2::cache_hint' is not supported");
-  if (which < 0) decoder.refuse("it does nothing that is known");
+  if (which < 0) decoder.refuse("unknown atomic operation");
   const Type type = decoder.type();
   const Type bits{Kind::kBits, type.bytes};
   Instruction& out = decoder.out;
@@ -155,7 +155,7 @@ void atomic(Decoder& decoder, bool result) {
   decoder.want_operands(count, count);
   if (result) out.d = decoder.write(next++, bits);
   decoder.address(decoder.operand(next++));
-  // A literal of a float keeps its type, registers are of bits.
+  // A float literal keeps its type; registers are untyped.
   const Type value = type.lanes == 1 && type.kind == Kind::kFloat && type.bytes >= 4 ? type : bits;
   out.b = decoder.read(next++, value);
   if (which == kCas) out.c = decoder.read(next, value);

@@ -1,4 +1,4 @@
-// Bits that are counted, found and reversed, fields of bits, and sums of products of bytes.
+// Bit counts, searches, reversal and fields, and dot products of bytes.
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ struct Reverse {
 template <template <class> class Op>
 void counting(Decoder& decoder) {
   const Type type = decoder.type();
-  if (!type.is_integer() || type.bytes < 4) decoder.refuse("it has no such type");
+  if (!type.is_integer() || type.bytes < 4) decoder.refuse("unsupported type");
   decoder.want_operands(2, 2);
   decoder.out.d = decoder.write(0, kU32);
   decoder.out.a = decoder.read(1, type);
@@ -64,7 +64,7 @@ Action find_action(Type type) {
 void bfind(Decoder& decoder) {
   const bool shift_amount = decoder.take("shiftamt");
   const Type type = decoder.type();
-  if (!type.is_integer() || type.bytes < 4) decoder.refuse("it has no such type");
+  if (!type.is_integer() || type.bytes < 4) decoder.refuse("unsupported type");
   decoder.want_operands(2, 2);
   decoder.out.d = decoder.write(0, kU32);
   decoder.out.a = decoder.read(1, type);
@@ -81,7 +81,7 @@ struct Extract {
     const bool sign = std::is_signed_v<T> &&
                       (static_cast<U>(a) >> std::min(from + length - 1, kBits - 1) & 1) != 0;
     U result = from >= kBits ? U{0} : static_cast<U>(static_cast<U>(a) >> from);
-    // Above what there is, or what is wanted, stands the sign.
+    // Bits above the value's width or the field's length are copies of the sign.
     const uint32_t kept = from >= kBits ? 0 : std::min(length, kBits - from);
     const U field = kept >= kBits ? ~U{0} : static_cast<U>((U{1} << kept) - 1);
     result &= field;
@@ -118,7 +118,7 @@ void run_bfi(Warp& warp, const Instruction& i, uint32_t mask) {
 }
 void bfi(Decoder& decoder) {
   const Type type = decoder.type();
-  if (!type.is_integer() || type.bytes < 4) decoder.refuse("it has no such type");
+  if (!type.is_integer() || type.bytes < 4) decoder.refuse("unsupported type");
   decoder.want_operands(5, 5);
   decoder.out.d = decoder.write(0, type);
   decoder.out.a = decoder.read(1, type);
@@ -141,7 +141,7 @@ struct Mask {
 };
 void bmsk(Decoder& decoder) {
   const int clamp = decoder.take_one_of({"wrap", "clamp"});
-  if (clamp < 0 || decoder.type().bytes != 4) decoder.refuse("it has no such form");
+  if (clamp < 0 || decoder.type().bytes != 4) decoder.refuse("unsupported form");
   operands2(decoder, kB32);
   decoder.out.action = clamp == 1 ? map2<uint32_t, uint32_t, uint32_t, Mask<true>>
                                   : map2<uint32_t, uint32_t, uint32_t, Mask<false>>;
@@ -160,7 +160,7 @@ struct Extend {
 void szext(Decoder& decoder) {
   const int clamp = decoder.take_one_of({"wrap", "clamp"});
   const Type type = decoder.type();
-  if (clamp < 0 || type.bytes != 4) decoder.refuse("it has no such form");
+  if (clamp < 0 || type.bytes != 4) decoder.refuse("unsupported form");
   operands2(decoder, type);
   using U = uint32_t;
   const bool sign = type.kind == Kind::kSigned;
@@ -173,7 +173,7 @@ void szext(Decoder& decoder) {
 template <bool SignA, bool SignB, int Halves>
 struct Dot {
   static uint32_t run(uint32_t a, uint32_t b, uint32_t c) {
-    // Mode 0: four bytes with four; 1 and 2: the two 16-bit parts of a with two bytes of b.
+    // Mode 0: four bytes times four bytes; 1 and 2: two 16-bit parts of a times two bytes of b.
     const auto part = [](uint32_t word, uint32_t i, uint32_t bits, bool sign) {
       const uint32_t value = word >> bits * i & ((1u << bits) - 1);
       const bool negative = sign && (value >> (bits - 1) & 1) != 0;
@@ -192,7 +192,7 @@ template <int Halves>
 void dot(Decoder& decoder) {
   const Type a = decoder.type();
   const Type b = decoder.type();
-  if (a.bytes != 4 || b.bytes != 4) decoder.refuse("it has no such type");
+  if (a.bytes != 4 || b.bytes != 4) decoder.refuse("unsupported type");
   operands3(decoder, kB32);
   using U = uint32_t;
   const bool sa = a.kind == Kind::kSigned, sb = b.kind == Kind::kSigned;
@@ -210,7 +210,7 @@ void add_bit_fields(Opcodes& table) {
   table["bfind"] = bfind;
   table["brev"] = [](Decoder& decoder) {
     const Type type = decoder.type();
-    if (!type.is_integer() || type.bytes < 4) decoder.refuse("it has no such type");
+    if (!type.is_integer() || type.bytes < 4) decoder.refuse("unsupported type");
     operands1(decoder, type);
     decoder.out.action = type.bytes == 8 ? map1<uint64_t, uint64_t, Reverse<uint64_t>>
                                          : map1<uint32_t, uint32_t, Reverse<uint32_t>>;

@@ -1,4 +1,4 @@
-// Logic, shifts and permuted bytes.
+// Bitwise logic, shifts and byte permutation.
 
 #include "table.h"
 
@@ -96,7 +96,7 @@ void run_lop3(Warp& warp, const Instruction& i, uint32_t mask) {
 }
 
 void lop3(Decoder& decoder) {
-  if (decoder.type().bytes != 4) decoder.refuse("it has no such type");
+  if (decoder.type().bytes != 4) decoder.refuse("unsupported type");
   decoder.want_operands(5, 5);
   for (size_t i = 0; i < 4; ++i) {
     uint32_t& place = i == 0   ? decoder.out.d
@@ -120,7 +120,7 @@ struct Funnel {
 void shf(Decoder& decoder) {
   const int left = decoder.take_one_of({"r", "l"});
   const int clamp = decoder.take_one_of({"wrap", "clamp"});
-  if (left < 0 || clamp < 0 || decoder.type().bytes != 4) decoder.refuse("it has no such form");
+  if (left < 0 || clamp < 0 || decoder.type().bytes != 4) decoder.refuse("unsupported form");
   operands3(decoder, kB32);
   using U = uint32_t;
   decoder.out.action = left == 1 ? (clamp == 1 ? map3<U, U, U, U, Funnel<true, true>>
@@ -153,7 +153,7 @@ struct PermuteMode {
   }
 };
 void prmt(Decoder& decoder) {
-  if (decoder.type().bytes != 4) decoder.refuse("it has no such type");
+  if (decoder.type().bytes != 4) decoder.refuse("unsupported type");
   using U = uint32_t;
   static constexpr Action kActions[] = {
       map3<U, U, U, U, Permute>,        map3<U, U, U, U, PermuteMode<0>>,

@@ -1,4 +1,4 @@
-// setp and set.
+// Comparisons: setp and set.
 
 #include <functional>
 
@@ -80,7 +80,7 @@ uint32_t compare_all(const Warp& warp, const Instruction& i, uint32_t mask) {
   return bits;
 }
 
-/** Halves, by their exact values. */
+/** Compare half-precision values exactly, as double. */
 template <class Format, uint8_t kWhich>
 uint32_t compare_halves(const Warp& warp, const Instruction& i, uint32_t mask) {
   const uint16_t* a = at<uint16_t>(warp, i.a);
@@ -126,7 +126,7 @@ void run_setp(Warp& warp, const Instruction& i, uint32_t mask) {
   combine(warp, i, mask, kCompare(warp, i, mask));
 }
 
-/** set: all bits or none, or 1.0 or 0.0, of 32 bits. */
+/** set: a 32-bit result of all ones or zero, or of 1.0 or 0.0. */
 template <Bits32 kCompare>
 void run_set(Warp& warp, const Instruction& i, uint32_t mask) {
   uint32_t bits = kCompare(warp, i, mask);
@@ -193,16 +193,16 @@ Pair comparison(Decoder& decoder, Type type, int which, bool flush) {
         break;
     }
   }
-  decoder.refuse("it has no such type");
+  decoder.refuse("unsupported type");
 }
 
-/** `lt`, then `and` perhaps. `lo`, `ls`, `hi`, `hs` compare without a sign. */
+/** Decode `lt`, optionally followed by `and`. `lo`, `ls`, `hi`, `hs` are unsigned comparisons. */
 int take_comparison(Decoder& decoder) {
   const int which = decoder.take_one_of(
       {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
   if (which >= 0) return which;
   const int plain = decoder.take_one_of({"lo", "ls", "hi", "hs"});
-  if (plain < 0) decoder.refuse("it compares in no way that is known");
+  if (plain < 0) decoder.refuse("unknown comparison");
   return kLt + plain;
 }
 
@@ -234,7 +234,7 @@ void setp(Decoder& decoder) {
   } else {
     decoder.out.d = decoder.predicate(into);
   }
-  if (type.lanes == 2) decoder.refuse("it has no such type");
+  if (type.lanes == 2) decoder.refuse("unsupported type");
   read_compared(decoder, 1, type);
   read_combined(decoder, 3, combination);
   decoder.out.action = comparison(decoder, type, which, flush).setp;
@@ -259,7 +259,7 @@ void set(Decoder& decoder) {
   } else if (into.bytes == 2) {
     decoder.out.plus = into.kind == Kind::kBrain ? 0x3f80 : 0x3c00;
   } else {
-    decoder.refuse("it has no such type");
+    decoder.refuse("unsupported type");
   }
   decoder.out.action = comparison(decoder, type, which, flush).set;
 }

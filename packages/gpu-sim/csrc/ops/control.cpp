@@ -1,4 +1,4 @@
-// Branches, calls, ends, barriers, fences.
+// Branches, calls, returns, barriers, fences.
 
 #include "../run/collectives.h"
 #include "../run/launch.h"
@@ -26,7 +26,7 @@ void brx(Decoder& decoder) {
     decoder.extra().targets.push_back(decoder.label(label));
 }
 
-/** `call (r), f, (a, b), prototype`, where results and arguments may be missing. */
+/** Decode `call (r), f, (a, b), prototype`. Results and arguments are optional. */
 void call(Decoder& decoder) {
   decoder.take("uni");
   decoder.out.flow = Flow::kCall;
@@ -107,7 +107,7 @@ void run_fence(Warp& warp, const Instruction& i, uint32_t mask) { fence(warp, ma
 
 void trap(Warp& warp, const Instruction& i, uint32_t mask) {
   warp.launch.report_lanes(Fault::kTrap, warp, mask, i, 0,
-                           [] { return std::string("the kernel ends itself by a trap"); });
+                           [] { return std::string("the kernel executed a trap"); });
   warp.launch.fail(Outcome::kTrap, true);
 }
 

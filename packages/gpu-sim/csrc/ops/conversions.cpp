@@ -1,4 +1,4 @@
-// cvt: between all numeric types, with one rounding.
+// cvt: conversions between all numeric types, rounded once.
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ template <class T>
 T load_lane(const Warp& warp, uint32_t place, unsigned stride, int lane) {
   return value_at<T>(warp, place, stride, lane);
 }
-/** A register that is wider than the type gets its sign, or zeros. */
+/** Sign- or zero-extend a result to a register that is wider than the type. */
 template <class T>
 void store_lane(const Warp& warp, uint32_t place, unsigned stride, int lane, T value) {
   uint8_t* into = at<uint8_t>(warp, place) + stride * static_cast<unsigned>(lane);
@@ -88,13 +88,13 @@ void float_to_whole(Warp& warp, const Instruction& i, uint32_t mask) {
     if (sizeof(typename S::Bits) == 4) value = flushed_source(value, i);
     D result;
     if (value != value) {
-      // Where 64 bits are involved NaN becomes the first bit alone, otherwise 0.
+      // NaN becomes the sign bit alone if a 64-bit type is involved, otherwise 0.
       constexpr bool kWide = sizeof(D) == 8 || sizeof(typename S::Bits) == 8;
       result = kWide ? static_cast<D>(uint64_t{1} << (8 * sizeof(D) - 1)) : D{0};
     } else {
       value = to_whole(value, rounding);
       constexpr D kLeast = std::numeric_limits<D>::min(), kMost = std::numeric_limits<D>::max();
-      // The greatest value itself may be no double.
+      // The maximum value itself may not be representable as double.
       if (value >= std::ldexp(1.0, std::numeric_limits<D>::digits)) {
         result = kMost;
       } else if (value <= static_cast<double>(kLeast)) {
@@ -109,7 +109,7 @@ void float_to_whole(Warp& warp, const Instruction& i, uint32_t mask) {
 
 float narrow_single(double value, Rounding rounding) {
   const RoundingScope scope(rounding);
-  // Not to be computed while the mode is another one.
+  // volatile: must not be moved across the change of the rounding mode.
   volatile double source = value;
   volatile float result = static_cast<float>(source);
   return result;
@@ -184,7 +184,7 @@ void whole_to_float(Warp& warp, const Instruction& i, uint32_t mask) {
   });
 }
 
-/** An integer as a double that rounds to a small format as the integer does. */
+/** Convert an integer to a double that rounds to a small format like the integer. */
 template <class S>
 double whole_to_odd(S value) {
   const bool negative = std::is_signed_v<S> && value < 0;
@@ -218,7 +218,7 @@ Action by_whole(Decoder& decoder, Type type) {
     case 8:
       return sign ? Make<int64_t>::action() : Make<uint64_t>::action();
     default:
-      decoder.refuse("it has no such type");
+      decoder.refuse("unsupported type");
   }
 }
 
@@ -286,7 +286,7 @@ Shape shape_of(Decoder& decoder, Type type) {
   if (type.lanes == 1 && type.kind == Kind::kFloat)
     return type.bytes == 8 ? Shape::kDouble : type.bytes == 4 ? Shape::kSingle : Shape::kHalf;
   if (type.lanes == 1 && type.kind == Kind::kBrain) return Shape::kBrain;
-  decoder.refuse("it has no such type");
+  decoder.refuse("unsupported type");
 }
 
 template <class S>
@@ -367,7 +367,7 @@ void run_tensor_float(Warp& warp, const Instruction& i, uint32_t mask) {
 }
 
 void pair_cvt(Decoder& decoder, Type into) {
-  if (!(decoder.type() == Type{Kind::kFloat, 4})) decoder.refuse("it has no such type");
+  if (!(decoder.type() == Type{Kind::kFloat, 4})) decoder.refuse("unsupported type");
   decoder.want_operands(3, 3);
   decoder.out.d = decoder.write(0, kB32);
   decoder.out.a = decoder.read(1, Type{Kind::kFloat, 4});
@@ -393,7 +393,7 @@ void cvt(Decoder& decoder) {
   const Type from = decoder.type();
   decoder.want_operands(2, 2);
   if (into.kind == Kind::kTensorFloat) {
-    if (!(from == Type{Kind::kFloat, 4})) decoder.refuse("it has no such type");
+    if (!(from == Type{Kind::kFloat, 4})) decoder.refuse("unsupported type");
     decoder.out.d = decoder.write(0, kB32);
     decoder.out.a = decoder.read(1, from);
     decoder.out.action = run_tensor_float;
@@ -413,7 +413,7 @@ void cvt(Decoder& decoder) {
   decoder.out.a_bytes = decoder.width(decoder.operand(1), from);
   if (d != Shape::kWhole && d != Shape::kHalf && d != Shape::kBrain &&
       decoder.out.d_bytes != into.bytes)
-    decoder.refuse("a float belongs into a register of its size");
+    decoder.refuse("a float needs a register of its size");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Arithmetic of f32 and f64, and what shares its opcodes.
+// Arithmetic of f32 and f64, and dispatch of the opcodes that other types share.
 
 #include "rounding.h"
 #include "table.h"
@@ -52,7 +52,7 @@ Action action3(Rounding r) {
 
 void want_float(Decoder& decoder, Type type) {
   if (type.kind != Kind::kFloat || type.bytes < 4 || type.lanes != 1)
-    decoder.refuse("it has no such type");
+    decoder.refuse("unsupported type");
 }
 
 template <template <class> class Op>
@@ -94,7 +94,7 @@ bool is_half(Type type) {
          type.kind == Kind::kBrain;
 }
 
-/** Modifiers that may stand before the type. */
+/** Modifiers that may precede the type. */
 struct Modifiers {
   Rounding rounding = Rounding::kNearest;
   bool rounds = false, flush = false, saturate = false;
@@ -118,7 +118,7 @@ void add_or_subtract(Decoder& decoder, bool subtract) {
   if (decoder.take("cc")) return integer_add_carry(decoder, subtract);
   const Modifiers m = modifiers(decoder);
   if (m.saturate && !m.flush && !m.rounds) {
-    // `.sat.s32` of integers, `.sat.f32` of floats.
+    // `.sat.s32` for integers, `.sat.f32` for floats.
     const Type type = decoder.type();
     if (type.is_integer()) return integer_add_saturated(decoder, type, subtract);
     if (is_half(type)) return half_or_refuse(decoder, subtract ? "sub" : "add", type, m);
@@ -152,7 +152,7 @@ void fma(Decoder& decoder) {
   const bool positive = decoder.take("relu");
   const Type type = decoder.type();
   if (is_half(type)) return half_or_refuse(decoder, positive ? "fma.relu" : "fma", type, m);
-  if (positive) decoder.refuse("'.relu' is not known here");
+  if (positive) decoder.refuse("'.relu' is not supported");
   fused(decoder, type, m.rounding, m.flush, m.saturate);
 }
 
@@ -224,7 +224,7 @@ void minmax(Decoder& decoder) {
   const bool flush = decoder.take("ftz");
   const bool nan = decoder.take("NaN");
   const bool sign = decoder.take("xorsign");
-  if (sign && !decoder.take("abs")) decoder.refuse("'.abs' belongs after '.xorsign'");
+  if (sign && !decoder.take("abs")) decoder.refuse("'.xorsign' must be followed by '.abs'");
   const Type type = decoder.type();
   if (type.is_integer() && !flush && !nan && !sign) return integer_minmax(decoder, type, G);
   if (is_half(type)) {
@@ -238,7 +238,7 @@ void minmax(Decoder& decoder) {
   using F = float;
   using D = double;
   if (sign) {
-    if (type.bytes == 8) decoder.refuse("it has no such type");
+    if (type.bytes == 8) decoder.refuse("unsupported type");
     decoder.out.acquires = flush;
     decoder.out.choice = nan;
     decoder.out.action = run_sign<G>;
@@ -284,7 +284,7 @@ void run_testp(Warp& warp, const Instruction& i, uint32_t mask) {
 void testp(Decoder& decoder) {
   const int kind =
       decoder.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
-  if (kind < 0) decoder.refuse("it asks nothing that is known");
+  if (kind < 0) decoder.refuse("unknown class of numbers");
   const Type type = decoder.type();
   want_float(decoder, type);
   decoder.want_operands(2, 2);

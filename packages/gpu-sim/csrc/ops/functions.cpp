@@ -1,4 +1,4 @@
-// Roots, reciprocals and the functions that GPUs approximate: here they are exact to rounding.
+// Roots, reciprocals and functions that GPUs approximate; here they are exact up to rounding.
 
 #include <cmath>
 
@@ -53,7 +53,7 @@ void function(Decoder& decoder) {
   const bool flush = decoder.take("ftz");
   const Type type = decoder.type();
   if (type.kind != Kind::kFloat || type.bytes < 4 || type.lanes != 1)
-    decoder.refuse("it has no such type");
+    decoder.refuse("unsupported type");
   operands1(decoder, type);
   decoder.out.choice = static_cast<uint8_t>(rounding);
   const bool nearest = rounding == Rounding::kNearest;
@@ -81,7 +81,7 @@ void approximation(Decoder& decoder, std::string_view opcode, bool halves) {
     return half_arithmetic(decoder, opcode, type);
   }
   if (type.kind != Kind::kFloat || type.bytes != 4 || type.lanes != 1)
-    decoder.refuse("it has no such type");
+    decoder.refuse("unsupported type");
   operands1(decoder, type);
   decoder.out.action = flush ? map1<float, float, Wrapped<float, Op, true>>
                              : map1<float, float, Wrapped<float, Op, false>>;

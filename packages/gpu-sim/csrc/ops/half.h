@@ -6,10 +6,10 @@
 
 namespace sim {
 
-/** How a result is rounded. */
+/** Rounding mode. */
 enum class Rounding : uint8_t { kNearest, kZero, kDown, kUp, kAway };
 
-/** A format of 16 bits or fewer: bits of the exponent and of the fraction. */
+/** Floating-point format of at most 16 bits: number of exponent and fraction bits. */
 template <int kExponent, int kFraction>
 struct SmallFloat {
   static constexpr int kBias = (1 << (kExponent - 1)) - 1;
@@ -32,7 +32,7 @@ struct SmallFloat {
   }
 
   static uint32_t narrow(double value, Rounding rounding = Rounding::kNearest) {
-    if (value != value) return kSign - 1;  // the NaN that GPUs make
+    if (value != value) return kSign - 1;  // canonical NaN of GPUs
     uint64_t wide;
     std::memcpy(&wide, &value, sizeof wide);
     const bool negative = wide >> 63 != 0;
@@ -63,7 +63,7 @@ struct SmallFloat {
         up = rest != 0 && away(rounding, negative);
     }
     kept += up;
-    // A carry out of the fraction goes into the exponent by itself.
+    // A carry out of the fraction increments the exponent.
     const uint64_t bits = (static_cast<uint64_t>(target - 1) << kFraction) + kept;
     if (bits >= kInfinity) {
       const bool to_infinity =
@@ -83,7 +83,7 @@ using Half = SmallFloat<5, 10>;
 using Brain = SmallFloat<8, 7>;
 using TensorFloat = SmallFloat<8, 10>;
 
-/** x + y, so rounded that rounding it again to 50 bits or fewer is rounding the exact sum. */
+/** Return x + y, rounded to odd: rounding it again to at most 50 bits rounds the exact sum. */
 inline double add_to_odd(double x, double y) {
   const double sum = x + y;
   if (!std::isfinite(sum)) return sum;
@@ -92,7 +92,7 @@ inline double add_to_odd(double x, double y) {
   uint64_t bits;
   std::memcpy(&bits, &sum, sizeof bits);
   if (error != 0 && (bits & 1) == 0) {
-    // The last bit says that something was lost.
+    // Set the last bit if the sum is inexact.
     if ((error > 0) == (sum > 0)) {
       bits |= 1;
     } else {

@@ -1,4 +1,4 @@
-// f16, bf16 and their pairs: computed exactly in double, then rounded once.
+// Arithmetic of f16, bf16 and their pairs: computed exactly in double, then rounded once.
 
 #include <cmath>
 #include <map>
@@ -52,7 +52,7 @@ uint32_t flush(uint32_t bits) {
   return (bits & Format::kInfinity) == 0 ? bits & Format::kSign : bits;
 }
 
-/** Instruction::plus is the function; acquires means .ftz and releases .sat here. */
+/** Instruction::plus is the function; acquires stands for .ftz and releases for .sat. */
 template <class Format, int kHalves>
 void run(Warp& warp, const Instruction& i, uint32_t mask) {
   using T = std::conditional_t<kHalves == 2, uint32_t, uint16_t>;
@@ -77,7 +77,7 @@ void run(Warp& warp, const Instruction& i, uint32_t mask) {
   });
 }
 
-/** neg and abs change a bit and nothing else, also of NaN. */
+/** neg and abs change only the sign bit, even of NaN. */
 template <bool kNegate, int kHalves>
 void run_sign(Warp& warp, const Instruction& i, uint32_t mask) {
   using T = std::conditional_t<kHalves == 2, uint32_t, uint16_t>;
@@ -95,9 +95,9 @@ void half_arithmetic(Decoder& decoder, std::string_view opcode, Type type) {
   std::string name(opcode);
   if (decoder.out.choice != 0) name += ".NaN";
   const auto found = operations().find(name);
-  if (found == operations().end()) decoder.refuse("it has no such type");
+  if (found == operations().end()) decoder.refuse("unsupported type");
   const size_t count = found->second.operands;
-  // Their registers are of untyped bits.
+  // Registers for half precision are untyped.
   const Type bits{Kind::kBits, type.bytes};
   decoder.want_operands(count + 1, count + 1);
   decoder.out.d = decoder.write(0, bits);

@@ -1,4 +1,4 @@
-// Sums, quotients, smaller and greater of integers.
+// Integer addition, division, minimum and maximum.
 
 #include "table.h"
 
@@ -33,7 +33,7 @@ struct AddSaturated {
 struct SubtractSaturated {
   static int32_t run(int32_t a, int32_t b) { return saturated(int64_t{a} - b); }
 };
-// A divisor of 0 gives what GPUs give: all bits, and the dividend as remainder.
+// Division by 0 as on GPUs: the quotient has all bits set, the remainder is the dividend.
 template <class T>
 struct Divide {
   static T run(T a, T b) {
@@ -127,7 +127,7 @@ template <bool Sub>
 void with_carry_in(Decoder& decoder) {
   const bool out = decoder.take("cc");
   const Type type = decoder.type();
-  if (!type.is_integer() || type.bytes < 4) decoder.refuse("it has no such type");
+  if (!type.is_integer() || type.bytes < 4) decoder.refuse("unsupported type");
   operands2(decoder, type);
   decoder.out.action =
       out ? carry_action<Sub, true, true>(type) : carry_action<Sub, true, false>(type);
@@ -162,7 +162,7 @@ void integer_add(Decoder& decoder, Type type, bool subtract) {
 }
 
 void integer_add_saturated(Decoder& decoder, Type type, bool subtract) {
-  if (type.kind != Kind::kSigned || type.bytes != 4) decoder.refuse("it has no such type");
+  if (type.kind != Kind::kSigned || type.bytes != 4) decoder.refuse("unsupported type");
   operands2(decoder, type);
   decoder.out.action = subtract ? map2<int32_t, int32_t, int32_t, SubtractSaturated>
                                 : map2<int32_t, int32_t, int32_t, AddSaturated>;
@@ -170,7 +170,7 @@ void integer_add_saturated(Decoder& decoder, Type type, bool subtract) {
 
 void integer_add_carry(Decoder& decoder, bool subtract) {
   const Type type = decoder.type();
-  if (!type.is_integer() || type.bytes < 4) decoder.refuse("it has no such type");
+  if (!type.is_integer() || type.bytes < 4) decoder.refuse("unsupported type");
   operands2(decoder, type);
   decoder.out.action =
       subtract ? carry_action<true, false, true>(type) : carry_action<false, false, true>(type);

@@ -10,7 +10,7 @@ namespace sim {
 
 using Opcodes = std::map<std::string_view, Decode>;
 
-/** Actions that compute lane by lane; Op::run is the computation. */
+/** Actions that compute each lane separately with Op::run. */
 template <class D, class A, class Op>
 void map1(Warp& warp, const Instruction& i, uint32_t mask) {
   D* d = at<D>(warp, i.d);
@@ -35,7 +35,7 @@ void map3(Warp& warp, const Instruction& i, uint32_t mask) {
   each_lane(mask, [=](int lane) { d[lane] = Op::run(a[lane], b[lane], c[lane]); });
 }
 
-/** For each of PTX's integer types, an action; others are refused. */
+/** Return the action for one of PTX's integer types; reject other types. */
 template <template <class> class Make>
 Action for_integer(Decoder& decoder, Type type) {
   const bool sign = type.kind == Kind::kSigned;
@@ -51,7 +51,7 @@ Action for_integer(Decoder& decoder, Type type) {
         break;
     }
   }
-  decoder.refuse("it has no such type");
+  decoder.refuse("unsupported type");
 }
 
 template <template <class> class Op>
@@ -76,7 +76,7 @@ struct Ternary {
   };
 };
 
-/** Read the usual operands: d, a, b, c of one type. */
+/** Read the usual operands: d, a, b, c, all of one type. */
 inline void operands1(Decoder& decoder, Type type) {
   decoder.want_operands(2, 2);
   decoder.out.d = decoder.write(0, type);

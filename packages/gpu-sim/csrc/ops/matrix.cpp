@@ -1,4 +1,4 @@
-// mma.sync and ldmatrix: products of small matrices whose elements are distributed over a warp.
+// mma.sync and ldmatrix: matrix products with fragments that are distributed over a warp.
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ double element(Element kind, uint64_t bits) {
       return Half::widen(static_cast<uint32_t>(bits & 0xffff));
     case kBrain:
       return Brain::widen(static_cast<uint32_t>(bits & 0xffff));
-    // The last 13 bits are not looked at.
+    // tf32 ignores the last 13 bits.
     case kTensor:
       return static_cast<double>(bits_as<float>(static_cast<uint32_t>(bits) & ~0x1fffu));
     case kDouble:
@@ -75,7 +75,7 @@ double element(Element kind, uint64_t bits) {
   }
 }
 
-/** The values of a lane's registers, one after another. */
+/** Read the values of a lane's registers in order. */
 void registers(Warp& warp, const std::vector<uint32_t>& places, size_t first, int count, int bytes,
                int lane, uint64_t* into) {
   for (int i = 0; i < count; ++i) {
@@ -87,8 +87,8 @@ void registers(Warp& warp, const std::vector<uint32_t>& places, size_t first, in
 }
 
 /**
- * Where an element of A lies: rows are lane / 4 and 8 more, columns in packs of as many elements as
- * a register has, four lanes side by side; registers go down first, then right.
+ * Fragment layout of A: a register packs consecutive columns, four adjacent lanes cover a row, and
+ * lane / 4 is the row. Registers continue first 8 rows below, then to the right.
  */
 void place_of_a(int row, int column, int per_register, int& lane, int& reg, int& part) {
   const int pack = column / per_register;
@@ -102,7 +102,7 @@ void place_of_b(int row, int column, int per_register, int& lane, int& reg, int&
   reg = pack / 4;
   part = row % per_register;
 }
-/** The sum: two columns a lane, 8 rows, then 8 more. */
+/** Fragment layout of the accumulator: two columns per lane, lane / 4 is the row, then 8 below. */
 void place_of_c(int row, int column, int& lane, int& index) {
   lane = row % 8 * 4 + column / 2;
   index = row / 8 * 2 + column % 2;
@@ -112,7 +112,7 @@ void multiply(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t came) {
   const Instruction& i = *arrivals[0].instruction;
   if (came != kEveryLane || arrivals.size() != 1) {
     warp.launch.report_lanes(Fault::kInvalid, warp, came, i, 0, [] {
-      return std::string("mma needs all 32 lanes of the warp at the same place");
+      return std::string("all 32 lanes of the warp must execute the same mma");
     });
     warp.launch.fail(Outcome::kIllegalInstruction, true);
     return;
@@ -135,7 +135,7 @@ void multiply(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t came) {
   for (int row = 0; row < m; ++row)
     for (int column = 0; column < k; ++column) {
       place_of_a(row, column, per_a, lane, reg, part);
-      // An 8-row shape has one register for each pack of columns.
+      // A shape with 8 rows has one register for each pack of columns.
       if (m == 8) reg = reg / 2;
       a[row][column] = element(p.a, values[lane][reg] >> bits_of(p.a) % 64 * part);
     }
@@ -158,7 +158,7 @@ void multiply(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t came) {
                    : p.whole_sum ? static_cast<double>(static_cast<int32_t>(bits))
                    : wide        ? bits_as<double>(bits)
                                  : static_cast<double>(bits_as<float>(static_cast<uint32_t>(bits)));
-      // As on a GPU, products are exact and summed in one precision that is wider.
+      // As on a GPU, products are exact, and are accumulated in a wider precision.
       for (int inner = 0; inner < k; ++inner)
         sum = wide ? std::fma(a[row][inner], b[inner][column], sum)
                    : sum + a[row][inner] * b[inner][column];
@@ -193,7 +193,7 @@ Element element_of(Decoder& decoder, Type type) {
   if (type.kind == Kind::kFloat && type.bytes == 8) return kDouble;
   if (type.kind == Kind::kSigned && type.bytes == 1) return kSigned8;
   if (type.kind == Kind::kUnsigned && type.bytes == 1) return kUnsigned8;
-  decoder.refuse("it has no such type");
+  decoder.refuse("unsupported type");
 }
 
 void mma(Decoder& decoder) {
@@ -202,10 +202,10 @@ void mma(Decoder& decoder) {
   if (!decoder.take("row") || !decoder.take("col")) decoder.refuse("it needs .row.col");
   const bool saturate = decoder.take("satfinite");
   const Type d = decoder.type(), a = decoder.type(), b = decoder.type(), c = decoder.type();
-  if (!(d == c)) decoder.refuse("the sum has one type");
+  if (!(d == c)) decoder.refuse("the types of d and c differ");
   const Element ea = element_of(decoder, a), eb = element_of(decoder, b);
   static const std::map<std::string, std::pair<Shape, int>> kShapes = {
-      // The shape, and the bits of its elements.
+      // Shapes, with the number of bits of an element.
       {"m16n8k8", {{16, 8, 8}, 16}},  {"m16n8k16", {{16, 8, 16}, 16}},
       {"m16n8k32", {{16, 8, 32}, 8}}, {"m16n8k4", {{16, 8, 4}, 32}},
       {"m8n8k4", {{8, 8, 4}, 64}},    {"m8n8k16", {{8, 8, 16}, 8}}};
@@ -219,7 +219,7 @@ void mma(Decoder& decoder) {
     decoder.refuse("shape '" + shape + "' is not supported for its types");
   const bool whole = bits == 8, half = d.bytes == 2, wide = bits == 64;
   if (whole != d.is_integer() || (half && ea != kHalf) || wide != (d.bytes == 8))
-    decoder.refuse("the sum has no such type");
+    decoder.refuse("unsupported accumulator type");
   const int register_bits = wide ? 64 : 32;
   const int na = s.m * s.k * bits / register_bits / kLanes,
             nb = s.k * s.n * bits / register_bits / kLanes;
@@ -231,7 +231,7 @@ void mma(Decoder& decoder) {
     const Operand& operand = decoder.operand(each);
     const bool vector = operand.form == Operand::Form::kVector;
     if ((vector ? operand.parts.size() : 1) != static_cast<size_t>(counts[each]))
-      decoder.refuse("it has not as many registers as the shape needs");
+      decoder.refuse("the number of registers does not match the shape");
     for (int r = 0; r < counts[each]; ++r) {
       const Operand& one = vector ? operand.parts[static_cast<size_t>(r)] : operand;
       decoder.extra().places.push_back(each == 0 ? decoder.write(one, register_type)
@@ -250,7 +250,7 @@ void mma(Decoder& decoder) {
   out.together = multiply;
 }
 
-/** Rows of 8 elements of 16 bits, whose addresses lanes 0 to 7 give, then 8 to 15, … */
+/** ldmatrix: rows of 8 16-bit elements, at the addresses of lanes 0 to 7, then 8 to 15, … */
 void load_matrices(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t) {
   warp.use(*arrivals[0].group);
   const Instruction& i = *arrivals[0].instruction;
@@ -278,20 +278,20 @@ void load_matrices(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t) {
 
 void ldmatrix(Decoder& decoder) {
   if (!decoder.take("sync") || !decoder.take("aligned") || !decoder.take("m8n8"))
-    decoder.refuse("it has no such form");
+    decoder.refuse("unsupported form");
   const int count = decoder.take_one_of({"x1", "x2", "x4"});
   if (count < 0) decoder.refuse("it needs .x1, .x2 or .x4");
   Instruction& out = decoder.out;
   out.choice = decoder.take("trans");
   out.space = take_space(decoder);
-  if (decoder.type().bytes != 2) decoder.refuse("it has no such type");
+  if (decoder.type().bytes != 2) decoder.refuse("unsupported type");
   out.count = static_cast<uint8_t>(1 << count);
   out.bytes = 16;
   decoder.want_operands(2, 2);
   const Operand& into = decoder.operand(0);
   const bool vector = into.form == Operand::Form::kVector;
   if ((vector ? into.parts.size() : 1) != out.count)
-    decoder.refuse("it has not as many registers as matrices");
+    decoder.refuse("the numbers of registers and matrices differ");
   for (size_t each = 0; each < out.count; ++each)
     decoder.extra().places.push_back(decoder.write(vector ? into.parts[each] : into, kB32));
   decoder.address(decoder.operand(1));

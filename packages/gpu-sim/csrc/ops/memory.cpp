@@ -1,4 +1,4 @@
-// Instructions ld and st, for one value or a vector.
+// Loads and stores (ld, st) of one value or a vector.
 
 #include "memory_operand.h"
 #include "table.h"
@@ -86,9 +86,9 @@ void store_one(Warp& warp, const Instruction& i, uint32_t mask) {
   });
 }
 
-/** The words of both, up to the type. */
+/** Decode the modifiers of loads and stores, up to the type. */
 Type take_words(Decoder& decoder) {
-  // In any order: compilers and hands have several.
+  // Modifiers may be in any order, as written by compilers and by hand.
   while (take_order(decoder) || take_scope(decoder) || maybe_space(decoder) ||
          skip_cache_hints(decoder)) {
   }
@@ -96,17 +96,17 @@ Type take_words(Decoder& decoder) {
   decoder.out.count = static_cast<uint8_t>(vector < 0 ? 1 : 2 << vector);
   const Type type = decoder.type();
   if (type.kind == Kind::kPredicate || type.bytes > 8 || decoder.out.count * type.bytes > 32)
-    decoder.refuse("it has no such type");
+    decoder.refuse("unsupported type");
   decoder.out.bytes = type.bytes;
   decoder.out.sign = type.kind == Kind::kSigned;
   return Type{Kind::kBits, type.bytes};
 }
 
-/** The registers of a value or of a vector. */
+/** Decode the registers of a value or of a vector. */
 void registers(Decoder& decoder, const Operand& operand, Type type, bool write) {
   const bool vector = operand.form == Operand::Form::kVector;
   if ((vector ? operand.parts.size() : 1) != decoder.out.count)
-    decoder.refuse("it has not as many registers as values");
+    decoder.refuse("the numbers of registers and values differ");
   Extra& extra = decoder.extra();
   for (size_t i = 0; i < decoder.out.count; ++i) {
     const Operand& each = vector ? operand.parts[i] : operand;

@@ -5,14 +5,14 @@
 
 namespace sim {
 
-/** `.cta`, `.gpu`, …: for whom. Clusters are of one block here. */
+/** Decode a scope: `.cta`, `.gpu`, … A cluster is one block here. */
 inline bool take_scope(Decoder& decoder) {
   const int scope = decoder.take_one_of({"cta", "cluster", "gpu", "sys"});
   if (scope >= 0) decoder.out.own_block = scope < 2;
   return scope >= 0;
 }
 
-/** `.volatile`, `.relaxed`, `.acquire`, …: how strong an access is. */
+/** Decode a memory order: `.volatile`, `.relaxed`, `.acquire`, … */
 inline bool take_order(Decoder& decoder) {
   const int order =
       decoder.take_one_of({"volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "mmio"});
@@ -46,7 +46,7 @@ inline Space take_space(Decoder& decoder) {
   }
 }
 
-/** The space, unless the next word is none. */
+/** Decode a state space if the next word is one. */
 inline bool maybe_space(Decoder& decoder) {
   const Space found = take_space(decoder);
   if (found == Space::kGeneric) return false;
@@ -54,7 +54,7 @@ inline bool maybe_space(Decoder& decoder) {
   return true;
 }
 
-/** Hints to caches. */
+/** Skip cache hints. */
 inline bool skip_cache_hints(Decoder& decoder) {
   bool any = false;
   while (decoder.take_one_of({"ca",

@@ -1,4 +1,4 @@
-// mov with its packing and unpacking, cvta, and what asks about addresses.
+// mov with packing and unpacking, cvta, and queries about addresses.
 
 #include <chrono>
 
@@ -19,7 +19,7 @@ void move_predicate(Warp& warp, const Instruction& i, uint32_t mask) {
   *d = (*d & ~mask) | (bits & mask);
 }
 
-/** A clock of instructions: it goes on, and means nothing else. */
+/** Clock that counts instructions: it only increases. */
 template <class T>
 void read_clock(Warp& warp, const Instruction& i, uint32_t mask) {
   T* d = at<T>(warp, i.d);
@@ -56,7 +56,7 @@ void packed_move(Decoder& decoder, Type type) {
   const Operand& vector = decoder.operand(packs ? 1 : 0);
   const size_t count = vector.parts.size();
   if (count == 0 || type.bytes % count != 0 || type.bytes / count < 2 || type.bytes > 8)
-    decoder.refuse("its parts are not as large as the whole");
+    decoder.refuse("the parts and the whole differ in size");
   const Type part{Kind::kBits, static_cast<uint8_t>(type.bytes / count)};
   const Type whole{Kind::kBits, type.bytes};
   decoder.out.bytes = part.bytes;
@@ -104,7 +104,7 @@ void mov(Decoder& decoder) {
       decoder.out.action = map1<uint64_t, uint64_t, Copy<uint64_t>>;
       break;
     default:
-      decoder.refuse("it has no such type");
+      decoder.refuse("unsupported type");
   }
 }
 
@@ -135,7 +135,7 @@ void add_window(Warp& warp, const Instruction& i, uint32_t mask) {
 void cvta(Decoder& decoder) {
   const bool to = decoder.take("to");
   const int space = take_space(decoder);
-  if (space < 0) decoder.refuse("it names no space");
+  if (space < 0) decoder.refuse("it needs a state space");
   const Type type = decoder.type();
   if (type.bytes != 8) decoder.refuse("addresses have 64 bits");
   operands1(decoder, type);
@@ -146,7 +146,7 @@ void cvta(Decoder& decoder) {
 
 void isspacep(Decoder& decoder) {
   const int space = take_space(decoder);
-  if (space < 0) decoder.refuse("it names no space");
+  if (space < 0) decoder.refuse("it needs a state space");
   decoder.want_operands(2, 2);
   decoder.out.d = decoder.write(0, kPred);
   decoder.out.a = decoder.read(1, kU64);

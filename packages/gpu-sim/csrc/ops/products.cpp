@@ -1,4 +1,4 @@
-// mul and mad of integers: low and high parts, carries and wide forms.
+// Integer multiplication (mul, mad): low and high parts, carries and wide forms.
 
 #include "table.h"
 
@@ -98,7 +98,7 @@ Action for_narrow(Decoder& decoder, Type type) {
     return sign ? Make<int16_t>::action() : Make<uint16_t>::action();
   if (type.is_integer() && type.bytes == 4)
     return sign ? Make<int32_t>::action() : Make<uint32_t>::action();
-  decoder.refuse("it has no such type");
+  decoder.refuse("unsupported type");
 }
 
 template <class T, bool High, bool In, bool Out>
@@ -128,7 +128,7 @@ Action carry_action(bool in, bool out) {
 
 void mad_carry(Decoder& decoder, int part, bool in, bool out) {
   const Type type = decoder.type();
-  if (part == kWide || !type.is_integer() || type.bytes < 4) decoder.refuse("it has no such form");
+  if (part == kWide || !type.is_integer() || type.bytes < 4) decoder.refuse("unsupported form");
   operands3(decoder, type);
   const bool high = part == kHigh;
   const bool sign = type.kind == Kind::kSigned;
@@ -179,7 +179,7 @@ struct Mad24 {
 void mul24(Decoder& decoder) {
   const int part = decoder.take_one_of({"hi", "lo"});
   const Type type = decoder.type();
-  if (part < 0 || !type.is_integer() || type.bytes != 4) decoder.refuse("it has no such form");
+  if (part < 0 || !type.is_integer() || type.bytes != 4) decoder.refuse("unsupported form");
   operands2(decoder, type);
   if (type.kind == Kind::kSigned)
     decoder.out.action = part == kHigh ? map2<int32_t, int32_t, int32_t, Mul24<int32_t, true>>
@@ -192,7 +192,7 @@ void mul24(Decoder& decoder) {
 void mad24(Decoder& decoder) {
   const int part = decoder.take_one_of({"hi", "lo"});
   const Type type = decoder.type();
-  if (part < 0 || !type.is_integer() || type.bytes != 4) decoder.refuse("it has no such form");
+  if (part < 0 || !type.is_integer() || type.bytes != 4) decoder.refuse("unsupported form");
   operands3(decoder, type);
   using I = int32_t;
   using U = uint32_t;
@@ -235,7 +235,7 @@ bool integer_mad(Decoder& decoder) {
   if (decoder.take("sat")) {
     const Type type = decoder.type();
     if (part != kHigh || type.kind != Kind::kSigned || type.bytes != 4)
-      decoder.refuse("it has no such form");
+      decoder.refuse("unsupported form");
     operands3(decoder, type);
     decoder.out.action = map3<int32_t, int32_t, int32_t, int32_t, MadHighSaturated>;
     return true;

@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/** `.rn`, `.rz`, `.rm`, `.rp` if one is next. */
+/** Decode `.rn`, `.rz`, `.rm` or `.rp` if it is next. */
 inline Rounding take_rounding(Decoder& decoder, bool* given = nullptr) {
   const int found = decoder.take_one_of({"rn", "rz", "rm", "rp"});
   if (given != nullptr) *given = found >= 0;
@@ -26,7 +26,7 @@ class RoundingScope {
   RoundingScope& operator=(const RoundingScope&) = delete;
 };
 
-/** An action in a rounding mode, which Instruction::choice names. */
+/** Run an action in the rounding mode of Instruction::choice. */
 template <Action kInner>
 void rounded(Warp& warp, const Instruction& instruction, uint32_t mask) {
   const RoundingScope scope(static_cast<Rounding>(instruction.choice));
@@ -52,7 +52,7 @@ double in(double value) {
   return value;
 }
 
-/** A GPU's treatment of a result: its NaN, flushed subnormals, saturation to [0, 1]. */
+/** Adjust a result as GPUs do: canonical NaN, flushed subnormals, saturation to [0, 1]. */
 template <bool kFlush, bool kSaturate>
 float out(float value) {
   if (value != value) return kSaturate ? 0.0f : bits_as<float>(uint32_t{0x7fffffff});

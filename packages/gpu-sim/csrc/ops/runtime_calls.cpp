@@ -21,7 +21,7 @@ uint64_t argument(Warp& warp, const Instruction& i, size_t index, int lane, unsi
   return value;
 }
 
-/** A text of the device, up to its zero. */
+/** Read a zero-terminated string from device memory. */
 std::string text_at(Warp& warp, const Instruction& i, int lane, uint64_t address) {
   std::string text;
   while (address != 0 && text.size() < 4096) {
@@ -33,7 +33,7 @@ std::string text_at(Warp& warp, const Instruction& i, int lane, uint64_t address
   return text;
 }
 
-/** One conversion of printf: `%-8.3lf`. */
+/** Format one printf conversion, such as `%-8.3lf`. */
 class Formatter {
  public:
   Formatter(Warp& warp, const Instruction& i, int lane, uint64_t arguments)
@@ -81,7 +81,7 @@ class Formatter {
         flags += c;
       }
     }
-    // A width that a kernel makes up shall not take the host's memory.
+    // Limit the width, so that a kernel cannot exhaust host memory.
     if (flags.size() > 12) flags.resize(12);
     const char kind = conversion.back();
     char text[512];

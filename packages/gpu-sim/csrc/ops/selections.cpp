@@ -1,4 +1,4 @@
-// selp and slct: one of two values.
+// Selection of one of two values: selp and slct.
 
 #include <utility>
 
@@ -23,7 +23,7 @@ void selp(Decoder& decoder) {
   decoder.out.a = decoder.read(1, type);
   decoder.out.b = decoder.read(2, type);
   decoder.out.c = decoder.predicate(decoder.operand(3));
-  // `!p` chooses the other one.
+  // `!p` swaps the two values.
   if (decoder.operand(3).negated) std::swap(decoder.out.a, decoder.out.b);
   switch (type.bytes) {
     case 2:
@@ -36,7 +36,7 @@ void selp(Decoder& decoder) {
       decoder.out.action = run_selp<uint64_t>;
       break;
     default:
-      decoder.refuse("it has no such type");
+      decoder.refuse("unsupported type");
   }
 }
 
@@ -61,7 +61,7 @@ void slct(Decoder& decoder) {
   decoder.out.a = decoder.read(1, type);
   decoder.out.b = decoder.read(2, type);
   decoder.out.c = decoder.read(3, by);
-  if (by.bytes != 4) decoder.refuse("it has no such type");
+  if (by.bytes != 4) decoder.refuse("unsupported type");
   const bool whole = by.is_integer();
   switch (type.bytes) {
     case 2:
@@ -80,7 +80,7 @@ void slct(Decoder& decoder) {
                                    : run_slct<uint64_t, float, false>;
       break;
     default:
-      decoder.refuse("it has no such type");
+      decoder.refuse("unsupported type");
   }
 }
 

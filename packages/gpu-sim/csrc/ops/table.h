@@ -4,7 +4,7 @@
 
 namespace sim {
 
-/** Add the opcodes of one theme. */
+/** Add the opcodes of one file to the table. */
 void add_integer(Opcodes& table);
 void add_products(Opcodes& table);
 void add_bits(Opcodes& table);
@@ -22,17 +22,17 @@ void add_matrix(Opcodes& table);
 void add_control(Opcodes& table);
 void add_async_copies(Opcodes& table);
 
-/** Decodes a floating-point opcode for f16, bf16 and their pairs. */
+/** Decode a floating-point opcode for f16, bf16 and their pairs. */
 void half_arithmetic(Decoder& decoder, std::string_view opcode, Type type);
 
-/** The action of a function that the driver provides, null for other functions. */
+/** Return the action of a function that the driver provides, or null for other functions. */
 Action runtime_call(std::string_view name);
 
-/** Integer forms of opcodes that floats have too. */
+/** Decode the integer forms of opcodes that also exist for floats. */
 void integer_add(Decoder& decoder, Type type, bool subtract);
 void integer_add_saturated(Decoder& decoder, Type type, bool subtract);
 void integer_add_carry(Decoder& decoder, bool subtract);
-/** False: the opcode's next word makes it none of integers. */
+/** Return false if the next word of the opcode is not that of an integer form. */
 bool integer_mul(Decoder& decoder);
 bool integer_mad(Decoder& decoder);
 void integer_minmax(Decoder& decoder, Type type, bool greater);

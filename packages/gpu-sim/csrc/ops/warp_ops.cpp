@@ -43,13 +43,13 @@ void shuffle(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t came) {
         valid = from <= int64_t{most};
     }
     if (!valid) from = lane;
-    // A lane that does not take part has no value to give.
+    // A lane that does not participate has no value.
     if ((came >> from & 1) == 0) {
       const Arrival& arrival =
           *std::find_if(arrivals.begin(), arrivals.end(),
                         [&](const Arrival& one) { return (one.group->mask >> lane & 1) != 0; });
       warp.launch.report(Fault::kInvalid, warp, lane, *arrival.instruction, 0, [&] {
-        return "shfl reads lane " + std::to_string(from) + ", which does not take part";
+        return "shfl reads lane " + std::to_string(from) + ", which does not participate";
       });
     }
     results[each] = values[from];
@@ -69,7 +69,7 @@ void shuffle(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t came) {
 void shfl(Decoder& decoder) {
   const bool sync = decoder.take("sync");
   const int kind = decoder.take_one_of({"up", "down", "bfly", "idx"});
-  if (kind < 0 || decoder.type().bytes != 4) decoder.refuse("it has no such form");
+  if (kind < 0 || decoder.type().bytes != 4) decoder.refuse("unsupported form");
   decoder.want_operands(sync ? 5 : 4, sync ? 5 : 4);
   Instruction& out = decoder.out;
   out.flow = Flow::kCollective;
@@ -113,7 +113,7 @@ void vote_together(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t ca
 void vote(Decoder& decoder) {
   const bool sync = decoder.take("sync");
   const int kind = decoder.take_one_of({"all", "any", "uni", "ballot"});
-  if (kind < 0) decoder.refuse("it asks nothing that is known");
+  if (kind < 0) decoder.refuse("unknown vote mode; expected all, any, uni or ballot");
   const Type type = decoder.type();
   decoder.want_operands(sync ? 3 : 2, sync ? 3 : 2);
   Instruction& out = decoder.out;
@@ -145,7 +145,7 @@ void match_together(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t c
 
 void match(Decoder& decoder) {
   const int every = decoder.take_one_of({"any", "all"});
-  if (every < 0 || !decoder.take("sync")) decoder.refuse("it has no such form");
+  if (every < 0 || !decoder.take("sync")) decoder.refuse("unsupported form");
   const Type type = decoder.type();
   decoder.want_operands(3, 3);
   Instruction& out = decoder.out;
@@ -164,7 +164,7 @@ void match(Decoder& decoder) {
   else if (type.bytes == 4)
     out.together = every == 1 ? match_together<uint32_t, true> : match_together<uint32_t, false>;
   else
-    decoder.refuse("it has no such type");
+    decoder.refuse("unsupported type");
 }
 
 enum Reduction : uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor };
@@ -206,7 +206,7 @@ void redux(Decoder& decoder) {
   if (!decoder.take("sync")) decoder.refuse("it needs .sync");
   const int kind = decoder.take_one_of({"add", "min", "max", "and", "or", "xor"});
   const Type type = decoder.type();
-  if (kind < 0 || !type.is_integer() || type.bytes != 4) decoder.refuse("it has no such form");
+  if (kind < 0 || !type.is_integer() || type.bytes != 4) decoder.refuse("unsupported form");
   decoder.want_operands(3, 3);
   Instruction& out = decoder.out;
   out.flow = Flow::kCollective;
@@ -219,7 +219,7 @@ void redux(Decoder& decoder) {
 }
 
 void activemask(Decoder& decoder) {
-  if (decoder.type().bytes != 4) decoder.refuse("it has no such type");
+  if (decoder.type().bytes != 4) decoder.refuse("unsupported type");
   decoder.want_operands(1, 1);
   decoder.out.d = decoder.write(0, kB32);
   decoder.out.action = [](Warp& warp, const Instruction& i, uint32_t mask) {
@@ -232,7 +232,7 @@ void elect(Decoder& decoder) {
   if (!decoder.take("sync")) decoder.refuse("it needs .sync");
   decoder.want_operands(2, 2);
   const Operand& into = decoder.operand(0);
-  if (into.form != Operand::Form::kPair) decoder.refuse("its result is a pair");
+  if (into.form != Operand::Form::kPair) decoder.refuse("its result must be a pair");
   Instruction& out = decoder.out;
   out.flow = Flow::kCollective;
   out.d = decoder.write(into.parts[0], kB32);

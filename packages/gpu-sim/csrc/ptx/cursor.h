@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/** A position in a list of tokens. Unexpected tokens throw PtxError. */
+/** Position in a list of tokens. Unexpected tokens throw PtxError. */
 class Cursor {
  public:
   explicit Cursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -22,7 +22,7 @@ class Cursor {
     return token;
   }
   Token next_or_fail() {
-    if (ended()) fail("the text ends in the middle of something");
+    if (ended()) fail("unexpected end of the text");
     return next();
   }
   bool take(std::string_view text) {
@@ -33,28 +33,28 @@ class Cursor {
   void expect(std::string_view text) {
     const Token token = peek();
     if (!take(text))
-      fail(token, "'" + std::string(text) + "' belongs before '" + std::string(token.text) + "'");
+      fail(token, "expected '" + std::string(text) + "' before '" + std::string(token.text) + "'");
   }
   std::string_view word() {
     const Token token = next();
     if (token.kind != TokenKind::kWord)
-      fail(token, "a name belongs in place of '" + std::string(token.text) + "'");
+      fail(token, "expected a name instead of '" + std::string(token.text) + "'");
     return token.text;
   }
   int64_t integer() {
     const bool negative = take("-");
     const Token token = next();
     if (token.kind != TokenKind::kInteger)
-      fail(token, "an integer belongs in place of '" + std::string(token.text) + "'");
+      fail(token, "expected an integer instead of '" + std::string(token.text) + "'");
     return static_cast<int64_t>(negative ? 0 - token.bits : token.bits);
   }
-  /** The rest of what stands on this line. */
+  /** Skip the rest of this line. */
   void skip_line() {
     const int line = peek().line;
     while (!ended() && peek().line == line) next();
   }
   [[noreturn]] void fail(const Token& token, const std::string& why) const {
-    throw PtxError(token.line, token.kind == TokenKind::kEnd ? "the text ends too early" : why);
+    throw PtxError(token.line, token.kind == TokenKind::kEnd ? "unexpected end of text" : why);
   }
   [[noreturn]] void fail(const std::string& why) const { throw PtxError(peek().line, why); }
 

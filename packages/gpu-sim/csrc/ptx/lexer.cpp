@@ -54,7 +54,7 @@ class Lexer {
   void skip_block_comment() {
     const int begin = line_;
     const size_t end = text_.find("*/", place_ + 2);
-    if (end == std::string_view::npos) throw PtxError(begin, "a comment without an end");
+    if (end == std::string_view::npos) throw PtxError(begin, "unterminated comment");
     for (; place_ < end + 2; ++place_) line_ += text_[place_] == '\n';
   }
 
@@ -64,7 +64,7 @@ class Lexer {
     const size_t begin = place_;
     if (ended()) return token;
     if (starts_word(at())) {
-      // `.reg.b32` is two directives, `add.u32` one opcode.
+      // `.reg.b32` are two directives, but `add.u32` is one opcode.
       const bool directive = at() == '.';
       if (directive) ++place_;
       while ((continues_word(at()) && !(directive && at() == '.')) ||
@@ -76,7 +76,7 @@ class Lexer {
     } else if (at() == '"') {
       do {
         ++place_;
-        if (ended() || at() == '\n') throw PtxError(line_, "a string without an end");
+        if (ended() || at() == '\n') throw PtxError(line_, "unterminated string");
       } while (at() != '"');
       ++place_;
       token.kind = TokenKind::kString;
@@ -116,7 +116,7 @@ class Lexer {
     place_ = end;
   }
 
-  /** True for the point of a number; in `.align 16.b8` a directive begins there. */
+  /** Return true for a decimal point; in `.align 16.b8` the dot begins a directive. */
   bool is_point(size_t place) const {
     if (text_[place] != '.') return false;
     const char next = place + 1 < text_.size() ? text_[place + 1] : '\0';

@@ -18,12 +18,12 @@ class PtxError : public std::runtime_error {
 
 enum class TokenKind : uint8_t { kWord, kInteger, kFloat, kString, kPunctuation, kEnd };
 
-/** A word holds dots and double colons: `ld.shared::cta.u32`, `%tid.x`, `.reg` are one each. */
+/** Token. A word may contain dots and double colons: `ld.shared::cta.u32`, `%tid.x`, `.reg`. */
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   int line = 0;
   std::string_view text;
-  // An integer, or the bits of a float, which has 32 of them where `single` is set.
+  // An integer, or the bits of a float: 32 bits if `single` is set.
   uint64_t bits = 0;
   bool single = false;
 
@@ -32,7 +32,7 @@ struct Token {
   }
 };
 
-/** All tokens of a text, which they refer to; the last one is of kind kEnd. */
+/** Return the tokens of a text, which must outlive them; the last one is of kind kEnd. */
 std::vector<Token> tokens_of(std::string_view text);
 
 }  // namespace sim

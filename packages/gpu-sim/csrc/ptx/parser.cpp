@@ -15,7 +15,7 @@ class ModuleParser {
 
   void run() {
     while (!cursor_.ended()) item();
-    if (module_.version == 0) cursor_.fail("no .version: this is not PTX");
+    if (module_.version == 0) cursor_.fail("not PTX: .version is missing");
   }
 
  private:
@@ -52,7 +52,7 @@ class ModuleParser {
     const std::string text(number.text);
     const size_t dot = text.find('.');
     if (number.kind != TokenKind::kFloat || dot == std::string::npos || text.size() > 8)
-      cursor_.fail(number, "a version like 8.0 belongs after .version");
+      cursor_.fail(number, "expected a version like 8.0 after .version");
     module_.version = 10 * std::atoi(text.c_str()) + std::atoi(text.c_str() + dot + 1);
   }
 
@@ -60,14 +60,14 @@ class ModuleParser {
     const Token name = cursor_.peek();
     module_.target = cursor_.word();
     if (module_.target.substr(0, 3) != "sm_" || module_.architecture() == 0)
-      cursor_.fail(name, "an architecture like sm_80 belongs after .target");
+      cursor_.fail(name, "expected an architecture like sm_80 after .target");
     while (cursor_.take(",")) cursor_.word();
   }
 
   void file() {
     const auto index = static_cast<int>(cursor_.integer());
     const Token name = cursor_.next();
-    if (name.kind != TokenKind::kString) cursor_.fail(name, "a file's name belongs here");
+    if (name.kind != TokenKind::kString) cursor_.fail(name, "expected a file name");
     module_.files[index] = std::string(name.text);
     while (cursor_.take(",")) cursor_.next();
   }
@@ -83,7 +83,7 @@ class ModuleParser {
     module_.routine_of[name] = found->second;
   }
 
-  /** Skips a section for debuggers. */
+  /** Skip a section with debug information. */
   void skip_section() {
     while (!cursor_.peek().is("{")) cursor_.next_or_fail();
     while (!cursor_.take("}")) cursor_.next_or_fail();
@@ -106,7 +106,7 @@ class ModuleParser {
     }
     Variable found = variable_declaration(cursor_);
     if (found.space == Space::kParam || found.space == Space::kLocal)
-      cursor_.fail(token, "a variable of this space belongs into a function");
+      cursor_.fail(token, "a variable of this space must be in a function");
     found.external = external;
     add_variables(cursor_, found, [this](Variable one) { module_.variables.push_back(one); });
   }

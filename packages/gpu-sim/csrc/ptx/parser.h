@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/** The module that a text describes. Throws PtxError. What an opcode means is not looked at. */
+/** Parse a text to a module. Throws PtxError. Opcodes are not interpreted. */
 std::unique_ptr<Module> parse(std::string text);
 
 }  // namespace sim

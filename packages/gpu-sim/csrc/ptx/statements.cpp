@@ -102,10 +102,10 @@ void StatementParser::source_line() {
       made.outer_line = static_cast<int>(cursor_.integer());
       cursor_.integer();
     } else {
-      cursor_.fail("'" + std::string(cursor_.peek().text) + "' does not belong into .loc");
+      cursor_.fail("'" + std::string(cursor_.peek().text) + "' is not valid in .loc");
     }
   }
-  // Line 0: code of no line, which keeps the one before.
+  // Line 0 marks code without a line: it keeps the previous location.
   if (made.line == 0) return;
   source_ = static_cast<int>(module_.sources.size());
   module_.sources.push_back(made);
@@ -123,7 +123,7 @@ void StatementParser::named_list() {
   } else if (cursor_.take(".callprototype")) {
     while (!cursor_.take(";")) cursor_.next_or_fail();
   } else if (!scope().labels.emplace(name.text, static_cast<int>(routine_.body.size())).second) {
-    cursor_.fail(name, "label '" + std::string(name.text) + "' is there twice");
+    cursor_.fail(name, "label '" + std::string(name.text) + "' is defined twice");
   }
 }
 
@@ -177,7 +177,7 @@ Operand StatementParser::address() {
   const bool plus = cursor_.take("+");
   if (!cursor_.peek().is("]") && (plus || made.name.empty() || cursor_.peek().is("-")))
     made.bits += static_cast<uint64_t>(cursor_.integer());
-  // Coordinates of a texture, which the decoder then refuses.
+  // Coordinates of a texture, which the decoder rejects.
   while (cursor_.take(",")) made.parts.push_back(operand());
   cursor_.expect("]");
   return made;

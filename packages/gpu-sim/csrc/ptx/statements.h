@@ -5,7 +5,7 @@
 
 namespace sim {
 
-/** Reads what stands between the braces of a function. */
+/** Parse the body of a function, between its braces. */
 class StatementParser {
  public:
   StatementParser(Module& module, Routine& routine, Cursor& cursor)

@@ -20,7 +20,7 @@ enum class Kind : uint8_t {
   kPredicate
 };
 
-/** A type of PTX. `lanes` is 2 for f16x2 and bf16x2, whose bytes are those of the pair. */
+/** PTX type. `lanes` is 2 for f16x2 and bf16x2; `bytes` is then the size of the pair. */
 struct Type {
   Kind kind = Kind::kNone;
   uint8_t bytes = 0;
@@ -35,17 +35,17 @@ struct Type {
   explicit operator bool() const { return kind != Kind::kNone; }
 };
 
-/** The type of that name, without its dot; of kind kNone if there is none. */
+/** Return the type of that name, without its dot; kind kNone if it is unknown. */
 Type type_named(std::string_view name);
 
 enum class Space : uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam };
 
 struct SourceLine {
   int file = 0, line = 0;
-  int outer_file = 0, outer_line = 0;  // where the code was inlined, if it was
+  int outer_file = 0, outer_line = 0;  // call site of inlined code
 };
 
-/** Something with a name and bytes: `.global .align 4 .b8 table[16] = {…}`, a parameter. */
+/** Variable or parameter, such as `.global .align 4 .b8 table[16] = {…}`. */
 struct Variable {
   std::string_view name;
   Space space = Space::kGlobal;
@@ -53,10 +53,10 @@ struct Variable {
   uint64_t bytes = 0;
   uint32_t align = 1;
   bool external = false;
-  bool open = false;  // `[]`: the size is the launch's
+  bool open = false;  // `[]`: the launch determines the size
   int line = 0;
   std::string initial;
-  /** Where an address belongs in `initial`: the symbol, and what is added to it. */
+  /** Position of an address in `initial`, with its symbol and offset. */
   struct Patch {
     uint64_t at;
     std::string_view symbol;
@@ -70,13 +70,13 @@ struct Operand {
   enum class Form : uint8_t { kName, kInteger, kFloat, kAddress, kVector, kList, kPair, kSink };
   Form form = Form::kName;
   bool negated = false;  // `!p`
-  bool single = false;   // a float of 32 bits
+  bool single = false;   // a 32-bit float
   std::string_view name;
-  uint64_t bits = 0;  // the value, or what is added to an address
+  uint64_t bits = 0;  // the value, or the offset of an address
   std::vector<Operand> parts;
 };
 
-/** `@!p add.s32 a, b, c;` as it stands, or a label (`opcode` is empty). */
+/** Statement such as `@!p add.s32 a, b, c;`, or a label (`opcode` is empty). */
 struct Statement {
   std::string_view label;
   std::string_view opcode;
@@ -93,10 +93,10 @@ struct Register {
   int index = -1;
 };
 
-/** The names between two braces. */
+/** Scope: the names between two braces. */
 struct Scope {
   int parent = -1;
-  /** `.reg .b32 %r<5>` is one entry, `%r`, with a count; a single name has count -1. */
+  /** Registers. `.reg .b32 %r<5>` is one entry `%r` with a count; a single name has count -1. */
   struct Range {
     Type type;
     int count;
@@ -108,7 +108,7 @@ struct Scope {
   std::map<std::string_view, std::vector<std::string_view>> label_lists;
 };
 
-/** A kernel (`.entry`) or a function. */
+/** Kernel (`.entry`) or function. */
 struct Routine {
   std::string_view name;
   bool entry = false;
@@ -123,7 +123,7 @@ struct Routine {
   std::array<uint32_t, 3> required_threads = {0, 0, 0};  // .reqntid
 };
 
-/** A parsed text, which it owns. */
+/** Parsed module, which owns its text. */
 struct Module {
   std::string text;
   int version = 0;  // 10 × major + minor
@@ -134,7 +134,7 @@ struct Module {
   std::vector<Routine> routines;
   std::map<std::string_view, int> routine_of;
 
-  /** The number in the target: 80 of `sm_80` or `sm_90a`'s 90; 0 without one. */
+  /** Return the number of the target: 80 for `sm_80`, 90 for `sm_90a`; 0 without a target. */
   int architecture() const {
     int number = 0;
     for (const char each : target)

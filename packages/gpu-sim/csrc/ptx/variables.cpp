@@ -6,7 +6,7 @@
 namespace sim {
 namespace {
 
-// More than any device has: a mistake in the text, which shall not take the host's memory.
+// More than any device has: an error in the text, which must not exhaust host memory.
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
 const std::map<std::string_view, Space>& spaces() {
@@ -35,7 +35,7 @@ uint64_t float_bits(const Token& token, Type type) {
   return bits;
 }
 
-// An array has a brace for each of its dimensions.
+// Limit of nested braces: an array has one level for each dimension.
 constexpr int kMostBraces = 64;
 
 void value(Cursor& cursor, Variable& variable, uint64_t& place, int braces = 0) {
@@ -80,7 +80,7 @@ Variable variable_declaration(Cursor& cursor) {
   const Token first = cursor.next();
   const auto space = spaces().find(first.text);
   if (first.kind != TokenKind::kWord || space == spaces().end())
-    cursor.fail(first, "'" + std::string(first.text) + "' begins nothing that the simulator knows");
+    cursor.fail(first, "'" + std::string(first.text) + "' is not a supported directive");
   made.space = space->second;
   made.line = first.line;
   uint32_t align = 0;
@@ -90,7 +90,7 @@ Variable variable_declaration(Cursor& cursor) {
     if (token.is(".align")) {
       align = static_cast<uint32_t>(cursor.integer());
       if (align == 0 || (align & (align - 1)) != 0 || align > 4096)
-        cursor.fail(token, ".align wants a power of two");
+        cursor.fail(token, ".align needs a power of two");
     } else if (token.is(".v2") || token.is(".v4")) {
       elements = token.is(".v2") ? 2 : 4;
     } else if (token.is(".ptr")) {
@@ -101,7 +101,7 @@ Variable variable_declaration(Cursor& cursor) {
       made.type = type_named(token.text.substr(1));
       if (!made.type) cursor.fail(token, "'" + std::string(token.text) + "' is not a type");
     } else {
-      cursor.fail(token, "a type belongs before '" + std::string(token.text) + "'");
+      cursor.fail(token, "expected a type before '" + std::string(token.text) + "'");
     }
   }
   made.bytes = elements * made.type.bytes;
@@ -127,7 +127,7 @@ Variable named(Cursor& cursor, const Variable& declaration) {
     if (count < 0 ||
         __builtin_mul_overflow(made.bytes, static_cast<uint64_t>(count), &made.bytes) ||
         made.bytes > kMostBytes)
-      throw PtxError(made.line, "'" + std::string(made.name) + "' has an impossible size");
+      throw PtxError(made.line, "'" + std::string(made.name) + "' has an invalid size");
   }
   return made;
 }
@@ -158,7 +158,7 @@ std::vector<Variable> parameters(Cursor& cursor) {
     const Token token = cursor.peek();
     if (token.is(".reg")) cursor.fail(token, "parameters in registers are not supported");
     Variable declaration = variable_declaration(cursor);
-    // A pointer says what it points to: `.param .u64 .ptr .global .align 16 name`.
+    // Attributes of a pointer's target: `.param .u64 .ptr .global .align 16 name`.
     while (cursor.peek().text.substr(0, 1) == ".") {
       const Token attribute = cursor.next();
       if (attribute.is(".align")) cursor.integer();

@@ -34,9 +34,9 @@ std::string& error_of_thread() {
 }
 
 constexpr const char* kTooLarge =
-    "there is not enough memory here for its arrays, registers or blocks: make them fewer";
+    "not enough host memory for the arrays, registers and blocks: use fewer or smaller ones";
 
-/** Call it; what it throws becomes the thread's error. */
+/** Call a function; an exception becomes the thread's error. */
 template <class F, class R>
 R guarded(F call, R otherwise) {
   try {
@@ -204,7 +204,7 @@ DL_API const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kern
           throw std::invalid_argument("a block has at most " + std::to_string(kMostShared) +
                                       " bytes of shared memory; '" + kernel + "' has " +
                                       std::to_string(image->static_shared) + ", and " +
-                                      std::to_string(dynamic_shared) + " are asked for besides");
+                                      std::to_string(dynamic_shared) + " are requested on top");
         Launch launch(image, module->memory, findings, config,
                       std::vector<uint8_t>(bytes, bytes + size));
         const Outcome outcome = launch.run([&] {

@@ -3,8 +3,8 @@
 #include <cstddef>
 
 /**
- * What the Python package calls. A text that is returned lives until the next call of the thread;
- * a null pointer says that something went wrong, which dl_gpu_sim_error() then tells.
+ * C functions for the Python package. A returned string is valid until the thread's next call. A
+ * null pointer means failure; dl_gpu_sim_error() then returns the message.
  */
 extern "C" {
 
@@ -12,30 +12,30 @@ typedef struct dl_gpu_sim_module dl_gpu_sim_module;
 
 const char* dl_gpu_sim_error(void);
 /**
- * The settings of an environment, texts NAME=VALUE with a null pointer after them, which a launch
- * goes by, as JSON: seed, and steps, of which 0 is the standard number.
+ * Return the settings of launches as JSON, read from an environment (strings NAME=VALUE, terminated
+ * by a null pointer): seed, and steps, where 0 means the default.
  */
 const char* dl_gpu_sim_settings(const char* const* environment);
 dl_gpu_sim_module* dl_gpu_sim_open(const char* ptx);
 void dl_gpu_sim_close(dl_gpu_sim_module* module);
 
-/** Kernels as JSON: name, registers, shared memory, parameters, opcodes, what is not supported. */
+/** Kernels as JSON: name, registers, shared memory, parameters, opcodes, unsupported ones. */
 const char* dl_gpu_sim_describe(dl_gpu_sim_module* module);
 
-/** Device memory with a copy of these bytes; `bytes` of none are uninitialised. 0: no memory. */
+/** Allocate device memory with a copy of `data`; uninitialised if it is null. 0: out of memory. */
 unsigned long long dl_gpu_sim_put(dl_gpu_sim_module* module, const void* data, size_t size);
 int dl_gpu_sim_take(dl_gpu_sim_module* module, unsigned long long address, void* data, size_t size);
 int dl_gpu_sim_drop(dl_gpu_sim_module* module, unsigned long long address);
-/** The address of a variable of the module, 0 if there is none. */
+/** Return the address of a variable of the module, or 0 if it does not exist. */
 unsigned long long dl_gpu_sim_variable(dl_gpu_sim_module* module, const char* name);
 
-/** How often the host of this process has waited for a device: JSON, a number for each call. */
+/** Return the number of waits of this process for a device, by driver call, as JSON. */
 const char* dl_gpu_sim_waits(void);
 
 /**
- * Run a kernel to its end. `sizes` are grid and block, three each; `params` are its parameters as
- * they are stored in its memory. It ends early, as one that failed, where another thread sets
- * `stop`. Returns JSON: outcome, output, instructions, findings.
+ * Run a kernel to its end. `sizes` are three sizes of the grid and three of the block; `params` are
+ * the parameters as stored in memory. If another thread sets `stop`, the kernel ends early and
+ * counts as failed. Returns JSON: outcome, output, instructions, findings.
  */
 const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kernel,
                               const unsigned int* sizes, unsigned int dynamic_shared,

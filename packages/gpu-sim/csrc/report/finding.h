@@ -18,12 +18,12 @@ enum class Fault : uint8_t {
   kDeadlock,
   kAssert,
   kTrap,
-  kInvalid,      // an instruction's operands make no sense
-  kUnsupported,  // the simulator does not know an instruction
+  kInvalid,      // the operands of an instruction are invalid
+  kUnsupported,  // the simulator does not support an instruction
   kTimeout,
 };
 
-/** The name of a fault in reports: "out-of-bounds". */
+/** Return the name of a fault in reports, such as "out-of-bounds". */
 const char* name_of(Fault fault);
 
 struct Thread {
@@ -37,7 +37,7 @@ struct Finding {
   uint64_t address = 0;
   std::string message;
   std::string source;  // file:line, or empty
-  int line = 0;        // of the PTX
+  int line = 0;        // line of the PTX
   uint64_t count = 1;
 
   std::string text() const;
@@ -46,7 +46,7 @@ struct Finding {
 /** Findings, one for each faulty instruction, with a count. */
 class Findings {
  public:
-  /** True: it is a new one, and what it says will be kept. */
+  /** Count a finding; return true if it is new, so that its message is needed. */
   Finding* add(Fault fault, const std::string& kernel, int line, uint64_t detail);
   const std::vector<Finding>& all() const { return all_; }
   std::vector<Finding>& all() { return all_; }
@@ -58,9 +58,9 @@ class Findings {
   std::map<std::tuple<Fault, std::string, int, uint64_t>, size_t> known_;
 };
 
-/** A text in quotes, as JSON has it. */
+/** Return a text as a JSON string. */
 std::string quoted(const std::string& text);
-/** A finding as a JSON object. */
+/** Return a finding as a JSON object. */
 std::string json_of(const Finding& finding);
 
 }  // namespace sim

@@ -42,7 +42,7 @@ std::string relation(uint64_t address, const Region& near) {
     return std::to_string(near.base - address) + " bytes before the " + std::to_string(near.size) +
            " bytes of " + what;
   if (near.freed && offset < near.size)
-    return "inside of " + std::to_string(near.size) + " bytes that were freed";
+    return "inside " + std::to_string(near.size) + " bytes that were freed";
   if (offset < near.size)
     return std::to_string(near.size - offset) + " bytes before the end of the " +
            std::to_string(near.size) + " bytes of " + what;
@@ -76,7 +76,7 @@ uint8_t* out_of_bounds(Warp& warp, const Instruction& here, uint32_t lane, Space
       const auto* near = nearest(space == Space::kShared ? image.shared : image.local, address);
       if (space == Space::kShared && address >= kDynamicShared)
         return text + ": " + std::to_string(warp.launch.config().dynamic_shared) +
-               " bytes of dynamic shared memory are there";
+               " bytes of dynamic shared memory exist";
       if (near == nullptr) return text + ": there is none";
       Region region;
       region.base = near->offset;

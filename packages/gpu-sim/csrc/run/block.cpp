@@ -50,7 +50,7 @@ bool Block::complete(uint32_t number) {
   const uint32_t wanted = barrier.expected != 0 ? barrier.expected : threads_alive();
   if (barrier.arrived == 0 || barrier.arrived < wanted) return false;
   if (barrier.expected == 0) report_divergence(number);
-  // All that came know now what each of them had done.
+  // All threads at the barrier have now seen what the others had done.
   std::array<uint32_t, kLanes> joined{};
   for (const auto& warp : warps) {
     if ((barrier.warps >> warp->index & 1) == 0) continue;
@@ -79,7 +79,7 @@ void Block::report_divergence(uint32_t number) {
         first = &group;
         if (exited != 0 && here.sign)
           launch.report(Fault::kDivergentBarrier, *warp, lane, here, number, [&] {
-            return "barrier " + std::to_string(number) + " is passed by " +
+            return "barrier " + std::to_string(number) + " is reached by " +
                    std::to_string(threads_alive()) + " threads, while " + std::to_string(exited) +
                    " threads of the block have ended";
           });
@@ -87,7 +87,7 @@ void Block::report_divergence(uint32_t number) {
         launch.report(Fault::kDivergentBarrier, *warp, lane, here, number, [&] {
           const Instruction& there = first->frame->code->body[static_cast<size_t>(first->at)];
           const std::string source = launch.source_of(there);
-          return "threads of the block pass barrier " + std::to_string(number) +
+          return "threads of the block reach barrier " + std::to_string(number) +
                  " at another place: PTX line " + std::to_string(there.line) +
                  (source.empty() ? "" : ", " + source);
         });

@@ -5,7 +5,7 @@
 
 namespace sim {
 
-/** Vector clock of a launch (Lamport 1978): for each warp, the time up to which all is seen. */
+/** Vector clock (Fidge, Mattern 1988): for each warp, the time up to which its work is seen. */
 using Clocks = std::unordered_map<uint64_t, uint32_t>;
 
 inline uint64_t clock_key(uint32_t block, uint32_t warp) { return uint64_t{block} << 5 | warp; }
@@ -17,12 +17,12 @@ inline void join(Clocks& into, const Clocks& from) {
   }
 }
 
-/** A stretch of a warp's run between two synchronisations, in which its lanes have no order. */
+/** Segment: part of a warp's run between two synchronisations; its lanes are unordered in it. */
 struct Segment {
-  uint32_t block;   // serial number in the launch
-  uint32_t warp;    // in its block
-  uint32_t clock;   // of its warp
-  uint32_t parent;  // the lane's segment before, or 0
+  uint32_t block;   // index in the launch
+  uint32_t warp;    // index in its block
+  uint32_t clock;   // clock of its warp
+  uint32_t parent;  // previous segment of the lanes, or 0
   uint32_t mask;    // lanes that began it together
 };
 

@@ -24,7 +24,7 @@ void spread_bits(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t Inst
   }
 }
 
-// Instruction::e holds who takes part; without it those who came do.
+// Instruction::e is the mask of participating lanes; without it, the arriving lanes participate.
 void Warp::collective(const Instruction& here, uint32_t mask) {
   if (mask != group->mask) split(group->mask & ~mask, group->at + 1);
   if (here.e == kNoPlace) {
@@ -39,7 +39,7 @@ void Warp::collective(const Instruction& here, uint32_t mask) {
     group->member = member;
     if ((group->mask & ~member) != 0) {
       launch.report_lanes(Fault::kInvalid, *this, group->mask & ~member, here, 0, [&] {
-        return std::string("a lane calls an operation of the warp whose mask leaves it out");
+        return std::string("a lane executes a warp-level operation whose mask excludes it");
       });
       launch.fail(Outcome::kIllegalInstruction, true);
       return;

@@ -4,16 +4,16 @@
 
 namespace sim {
 
-/** Reduction of the threads' predicates by a block's barrier: Instruction::choice. */
+/** Reduction of predicates by a barrier of the block, in Instruction::choice. */
 enum : uint8_t { kCountTrue = 0, kAllTrue = 1, kAnyTrue = 2, kNegatedInput = 4 };
 
-/** One of the groups that came to an operation of the warp together, by several ways maybe. */
+/** One of the groups that meet at a warp-level operation, possibly from different branches. */
 struct Arrival {
   Group* group;
   const Instruction* instruction;
 };
 
-/** The values of an operand, from each lane's own group. */
+/** Collect the values of an operand, each lane's from its own group. */
 template <class T>
 void gather(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t Instruction::* operand,
             T* into) {
@@ -24,7 +24,7 @@ void gather(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t Instructi
   }
 }
 
-/** Give each lane its value. */
+/** Write each lane's value. */
 template <class T>
 void spread(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t Instruction::* operand,
             const T* from) {
@@ -36,7 +36,7 @@ void spread(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t Instructi
   }
 }
 
-/** The lanes whose predicate is true. */
+/** Return the lanes whose predicate is true. */
 uint32_t gather_bits(Warp& warp, const std::vector<Arrival>& arrivals,
                      uint32_t Instruction::* operand);
 void spread_bits(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t Instruction::* operand,

@@ -1,4 +1,4 @@
-// Branches, calls, barriers: what decides which lanes go where.
+// Control flow of lanes: branches, calls, barriers.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace sim {
 namespace {
 
-// Deeper than any stack of a device.
+// Maximum call depth, larger than any device's stack allows.
 constexpr int kMostDepth = 1000;
 
 }  // namespace
@@ -51,7 +51,7 @@ void Warp::step_control(const Instruction& here, uint32_t mask) {
   }
 }
 
-/** Lanes leave the group that runs; it keeps the others. */
+/** Remove lanes from the running group. */
 Group& Warp::split(uint32_t mask, int place) {
   const auto self = static_cast<size_t>(group - groups.data());
   Group made = *group;
@@ -112,7 +112,7 @@ void Warp::call(const Instruction& here, uint32_t mask) {
     if (address - kFunctionWindow >= launch.image().module->routines.size() ||
         codes.count(static_cast<int>(address - kFunctionWindow)) == 0) {
       launch.report_lanes(Fault::kInvalid, *this, same, here, address,
-                          [] { return std::string("a call through a pointer to no function"); });
+                          [] { return std::string("a call through an invalid function pointer"); });
       launch.fail(Outcome::kIllegalAddress, true);
       return;
     }
@@ -219,7 +219,7 @@ void Warp::barrier(const Instruction& here, uint32_t mask) {
   if (number >= kBarriers || expected % kLanes != 0 || expected > (whole + 31) / 32 * 32) {
     launch.report_lanes(Fault::kInvalid, *this, mask, here, 0, [&] {
       return "barrier " + std::to_string(number) + " for " + std::to_string(expected) +
-             " threads: there are 16 barriers, and whole warps of the block belong to each";
+             " threads: barriers are 0 to 15, and the count must be a multiple of 32 in the block";
     });
     launch.fail(Outcome::kIllegalInstruction, true);
     return;
@@ -230,7 +230,7 @@ void Warp::barrier(const Instruction& here, uint32_t mask) {
     if ((here.choice & kNegatedInput) != 0) bits = ~bits;
     state.true_threads += static_cast<uint32_t>(__builtin_popcount(bits & mask));
   }
-  // With a count a warp counts whole, though its last lanes may not exist.
+  // With a thread count, a warp counts as 32 threads even if its last lanes do not exist.
   const uint32_t threads =
       expected != 0 && mask == alive ? kLanes : static_cast<uint32_t>(__builtin_popcount(mask));
   if (here.acquires) {

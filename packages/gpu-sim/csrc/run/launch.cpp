@@ -7,17 +7,17 @@
 namespace sim {
 namespace {
 
-// A kernel that runs longer than this hangs: 2^32 instructions of warps.
+// Default limit of warp instructions, after which a kernel counts as endless.
 constexpr uint64_t kBudget = uint64_t{1} << 32;
-// How long a warp runs before another one's turn, at most.
+// Maximum number of instructions of a warp before the next warp's turn.
 constexpr uint64_t kSlice = 4096;
-// A block that has waited so many turns waits for one that has not begun.
+// A block that has waited this many turns may wait for a block that has not begun.
 constexpr uint64_t kPatience = 4;
-// Turns of warps after which others than this launch have theirs.
+// Number of warp turns after which other launches may run.
 constexpr uint64_t kTurns = 64;
 
-// Numbers of segments are never used twice, so that what an earlier launch left in a history is
-// known by its number.
+// Segment numbers are never reused, so that accesses of earlier launches in a history can be
+// recognized by their number.
 std::atomic<uint32_t> next_segment{1};
 
 }  // namespace
@@ -75,7 +75,7 @@ Outcome Launch::run(const std::function<void()>& pause) {
       if (next_block_ < order_.size()) admit();
       if (pause) pause();
     }
-    // Blocks that all come to their ends, or meet at barriers, leave others a turn too.
+    // Pause regularly even if blocks end or meet at barriers, so that other launches can run.
     if (++turns % kTurns == 0 && pause) pause();
   }
   if (workspace_ != 0) memory_.free(workspace_);
@@ -155,12 +155,12 @@ void Launch::report_deadlock() {
             const uint32_t wanted =
                 barrier.expected != 0 ? barrier.expected : block->threads_alive();
             return "barrier " + std::to_string(group.barrier) +
-                   " waits for ever: " + std::to_string(barrier.arrived) + " of " +
+                   " waits forever: " + std::to_string(barrier.arrived) + " of " +
                    std::to_string(wanted) + " threads came";
           }
           char lanes[64];
           std::snprintf(lanes, sizeof lanes, "lanes 0x%08x, came 0x%08x", group.member, group.mask);
-          return "an operation of the warp waits for ever for others: it names " +
+          return "a warp-level operation waits forever for other lanes: its mask has " +
                  std::string(lanes);
         });
       }

@@ -22,10 +22,10 @@ struct Config {
   uint32_t dynamic_shared = 0;
   bool cooperative = false;
   uint64_t seed = 0;
-  uint64_t budget = 0;  // instructions of warps; 0: the standard one
+  uint64_t budget = 0;  // limit of warp instructions; 0: the default
 };
 
-/** How a launch ended, as the driver's errors have it. */
+/** Outcome of a launch, corresponding to the driver's errors. */
 enum class Outcome : uint8_t {
   kDone,
   kIllegalAddress,
@@ -37,48 +37,48 @@ enum class Outcome : uint8_t {
   kFailed
 };
 
-/** One kernel on its grid. */
+/** Execution of a kernel on its grid. */
 class Launch {
  public:
   Launch(std::shared_ptr<const Image> image, DeviceMemory& memory, Findings& findings,
          const Config& config, std::vector<uint8_t> params);
 
-  /** Run it to its end. `pause` is called now and then, so that others can run. */
+  /** Run to the end. `pause` is called regularly, so that other launches can run. */
   Outcome run(const std::function<void()>& pause = {});
 
   const Image& image() const { return *image_; }
   const Config& config() const { return config_; }
   DeviceMemory& memory() { return memory_; }
-  /** The address of what a cooperative launch's barriers count in; 0: there is none. */
+  /** Return the address of the workspace of a cooperative launch; 0 if it has none. */
   uint64_t workspace() const { return workspace_; }
   const std::vector<uint8_t>& params() const { return params_; }
   std::string& output() { return output_; }
   std::mt19937_64& random() { return random_; }
   uint64_t instructions = 0;
 
-  /** Begin a new stretch of `lanes` of a warp, which have waited for each other or not. */
+  /** Begin a new segment of a warp's `lanes`, which may have synchronised with each other. */
   void begin_segment(Warp& warp, uint32_t lanes, bool together = true);
   const Segment* segment(uint32_t number) const;
   uint32_t first_segment() const { return first_segment_; }
-  /** Where a module's source is: "file:line". */
+  /** Return the source location "file:line". */
   std::string source_of(const Instruction& instruction) const;
 
-  /** Note what is wrong; the first of each instruction gets a text from `message`. */
+  /** Report a finding; the first one of an instruction gets its text from `message`. */
   void report(Fault fault, const Warp& warp, uint32_t lane, const Instruction& instruction,
               uint64_t address, const std::function<std::string()>& message, uint64_t detail = 0);
-  /** The same for each lane of `mask`: what is counted are threads. */
+  /** Report a finding for each lane of `mask`, so that threads are counted. */
   void report_lanes(Fault fault, const Warp& warp, uint32_t mask, const Instruction& instruction,
                     uint64_t address, const std::function<std::string()>& message);
-  /** End the launch as soon as may be. The first outcome counts. */
+  /** End the launch as soon as possible. The first outcome counts. */
   void fail(Outcome outcome, bool stop);
   bool stopped() const { return stopped_; }
   void count_same_value() { ++findings_.same_value_writes; }
 
-  /** A region that an address is likely to be in: see memory access. */
+  /** Cache of the region in which the next address is likely to be. */
   Region*& last_region(const Instruction& instruction) {
     return last_regions_[static_cast<size_t>(instruction.index) % last_regions_.size()];
   }
-  /** Clocks released at an address: to all, and by each block to its own warps. */
+  /** Clocks released at an address: to the device, and to the warps of each block. */
   std::unordered_map<uint64_t, Clocks> released, released_in_block;
 
  private:

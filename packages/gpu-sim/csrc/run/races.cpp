@@ -5,7 +5,7 @@
 namespace sim {
 namespace {
 
-/** The order of an earlier access and a lane's current one (happens-before). */
+/** Happens-before order between an earlier access and a lane's current one. */
 class Order {
  public:
   Order(const Warp& warp, uint32_t lane)
@@ -15,7 +15,7 @@ class Order {
         first_(warp.launch.first_segment()) {}
 
   bool before(const Access& earlier) {
-    if (earlier.segment < first_) return true;  // of an earlier launch, or none
+    if (earlier.segment < first_) return true;  // from an earlier launch, or no access
     if (earlier.segment == segment_) return earlier.lane() == lane_ && !earlier.many_lanes();
     if (earlier.segment == asked_.segment && earlier.lane() == asked_.lane()) return answer_;
     asked_ = earlier;
@@ -31,7 +31,7 @@ class Order {
     }
     if (then.warp != warp_.index) return warp_.clocks[then.warp] >= then.clock;
     if (earlier.lane() == lane_ && !earlier.many_lanes()) return true;
-    // Have both lanes waited for each other since?
+    // Check whether both lanes have synchronised since the earlier access.
     for (uint32_t at = segment_; at > earlier.segment;) {
       const Segment& each = *warp_.launch.segment(at);
       if ((each.mask >> earlier.lane() & 1) != 0) return true;
@@ -61,8 +61,8 @@ void race(Warp& warp, const Instruction& here, uint32_t lane, const Region& regi
     const char* scope = here.strong && earlier.strong() ? ": a scope is only the block" : "";
     char text[256];
     std::snprintf(text, sizeof text,
-                  "%s %s memory at 0x%llx, which %s (block %u, thread %u) %s, with nothing that "
-                  "orders the two%s",
+                  "%s %s memory at 0x%llx, which %s (block %u, thread %u) %s, and the accesses "
+                  "are unordered%s",
                   now, region.what == Region::What::kShared ? "shared" : "global",
                   static_cast<unsigned long long>(address), between, past.block,
                   past.warp * kLanes + earlier.lane(), then, scope);
@@ -70,7 +70,7 @@ void race(Warp& warp, const Instruction& here, uint32_t lane, const Region& regi
   });
 }
 
-/** A time of another warp is known; of other blocks' only where the order is for them too. */
+/** Acquire the clock of a warp; that of another block only for a device-wide order. */
 void see(Warp& warp, const Clocks& times, bool own_block) {
   for (const auto& [key, time] : times) {
     const auto block = static_cast<uint32_t>(key >> 5);
@@ -155,7 +155,7 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
 }
 
 void fence(Warp& warp, uint32_t mask, bool own_block) {
-  // In this order: clocks that are acquired here are released, too.
+  // Acquire before release: clocks that are acquired here are also released.
   if (!warp.met.empty()) {
     see(warp, warp.met, own_block);
     if (!own_block) warp.met.clear();
@@ -172,12 +172,12 @@ void fence(Warp& warp, uint32_t mask, bool own_block) {
 
 void synchronise(Warp& warp, const Instruction& here, Space space, uint64_t address,
                  Purpose purpose) {
-  // Each block has shared memory of its own, at the same addresses.
+  // Shared memory of all blocks has the same addresses, so make them unique.
   if (space == Space::kShared) address |= uint64_t{1} << 63 | uint64_t{warp.block.serial} << 32;
   Launch& launch = warp.launch;
   if (purpose != Purpose::kWrite) {
-    // Atomics without a word of order and volatile reads are what CUDA had before there was an
-    // order: programs trust that the reads after them come later.
+    // Atomics without a memory order and volatile reads predate CUDA's memory model: programs
+    // rely on later reads being ordered after them.
     const bool later = here.relaxed && !here.acquires;
     const auto meet = [&](const auto& all, bool own_block) {
       const auto found = all.find(address);
@@ -193,7 +193,7 @@ void synchronise(Warp& warp, const Instruction& here, Space space, uint64_t addr
   }
   if (purpose == Purpose::kRead) return;
   if (!here.own_block && warp.fenced) join(launch.released[address], *warp.fenced);
-  // Where both are one, the block's own warps find it there too.
+  // If both clocks are the same, the device-wide entry serves the block as well.
   if (warp.fenced_in_block && (here.own_block || warp.fenced != warp.fenced_in_block))
     join(launch.released_in_block[address], *warp.fenced_in_block);
 }

@@ -8,7 +8,7 @@ namespace sim {
 void note_access(Warp& warp, const Instruction& instruction, uint32_t lane, Region& region,
                  uint64_t offset, uint32_t bytes, Purpose purpose, const uint8_t* fresh);
 
-/** A strong access: what others released there is seen, what the warp fenced is released. */
+/** Strong access: acquire the clocks released at the address, and release the fenced ones. */
 void synchronise(Warp& warp, const Instruction& instruction, Space space, uint64_t address,
                  Purpose purpose);
 

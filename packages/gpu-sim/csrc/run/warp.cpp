@@ -9,7 +9,7 @@ namespace sim {
 namespace {
 
 constexpr int kFar = INT32_MAX;
-// Instructions for which a group may go on while another one waits for its turn.
+// Maximum number of instructions of a group while another group waits for its turn.
 constexpr uint64_t kTurn = 2048;
 
 uint32_t threads_of(const Size3& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
@@ -92,7 +92,7 @@ Frame* Warp::new_frame(const Code& code) {
   made->caller = nullptr;
   made->depth = 0;
   made->registers.assign(code.frame_bytes / 8 + 1, 0);
-  // A kernel's parameters are those of the launch; a frame's own hold a call's arguments.
+  // A kernel's parameters are those of the launch; those of a frame hold the call's arguments.
   made->params.assign(size_t{code.param_bytes} * kLanes, 0);
   frames.push_back(std::move(made));
   return frames.back().get();
@@ -110,7 +110,7 @@ void Warp::use(Group& chosen) {
       reinterpret_cast<uint8_t*>(const_cast<uint64_t*>(chosen.frame->code->constants.data()));
 }
 
-// The deepest call first, in it the earliest place: so lanes that parted meet again.
+// Chooses the deepest call, and in it the earliest instruction, so that divergent lanes reconverge.
 Group* Warp::choose(bool fair) {
   Group* best = nullptr;
   uint32_t ready = 0;
@@ -122,7 +122,7 @@ Group* Warp::choose(bool fair) {
       best = &each;
   }
   if (!fair || ready < 2) return best;
-  // Some lanes wait in a loop for others, which have to have their turn too.
+  // Lanes may wait in a loop for other lanes, which must also get turns.
   uint64_t skip = launch.random()() % ready;
   for (Group& each : groups)
     if (each.mask != 0 && each.wait == Wait::kNone && skip-- == 0) return &each;
@@ -159,7 +159,7 @@ void Warp::run(uint64_t limit) {
   uint64_t done = 0;
   while (done < limit && !launch.stopped()) {
     merge();
-    // The deepest and earliest group may be in a loop that another one has to end.
+    // The deepest and earliest group may be in a loop that only another group can end.
     const bool fair = patience_ >= kTurn;
     if (fair) patience_ = 0;
     Group* chosen = choose(fair);
@@ -185,10 +185,10 @@ void Warp::run(uint64_t limit) {
       } else {
         const int from = group->at;
         step_control(here, mask);
-        // A group that ended the launch may not have advanced: it would repeat the instruction.
+        // A group that ended the launch may not have advanced and would repeat its instruction.
         if (launch.stopped()) break;
         if (changed_ || group->at >= meeting || group->at < from) {
-          // A way back may be a loop that others wait in, or for.
+          // A backward branch may be a loop in which, or for which, other groups wait.
           if (changed_ || meeting != kFar) break;
         }
       }

@@ -14,67 +14,67 @@ namespace sim {
 struct Block;
 class Launch;
 
-/** A call that is going on: its registers, and where it goes back to. */
+/** Call frame: its registers and return address. */
 struct Frame {
   const Code* code = nullptr;
   Frame* caller = nullptr;
-  int back = 0;  // in the caller
+  int back = 0;  // return address in the caller
   int depth = 0;
   uint32_t live = 0;  // lanes that have not returned
   std::vector<uint64_t> registers;
-  std::vector<uint8_t> params;  // a lane's after another's
+  std::vector<uint8_t> params;  // lane by lane
 };
 
 enum class Wait : uint8_t { kNone, kBarrier, kCollective };
 
-/** Lanes of a warp that are at the same place of the same call. */
+/** Lanes of a warp at the same instruction of the same call. */
 struct Group {
   Frame* frame = nullptr;
   int at = 0;
   uint32_t mask = 0;
   Wait wait = Wait::kNone;
-  uint32_t member = 0;   // of a collective: who takes part
-  uint32_t barrier = 0;  // which one it waits at
+  uint32_t member = 0;   // participating lanes of a collective operation
+  uint32_t barrier = 0;  // index of the barrier at which it waits
 };
 
-/** A cp.async that is not waited for. Its age: groups that were committed since. */
+/** Pending cp.async. Its age is the number of groups committed since. */
 struct PendingCopy {
   uint64_t address;
   uint32_t bytes, age;
 };
 
-/** 32 threads, which run in step wherever they are at the same place. */
+/** 32 threads; those at the same instruction execute together. */
 struct Warp {
   Block& block;
   Launch& launch;
   uint32_t index;
   uint32_t alive;
-  uint8_t* base[3] = {};   // by where a place is: frame, constants, warp
-  Group* group = nullptr;  // the one that runs
+  uint8_t* base[3] = {};   // by kind of location: frame, constants, warp
+  Group* group = nullptr;  // the running group
   std::vector<Group> groups;
   std::vector<uint64_t> specials;
-  std::vector<uint8_t> local, local_valid;  // a lane's after another's
-  std::array<uint32_t, kLanes> segment{};   // of each lane: see clocks.h
-  std::array<uint32_t, kLanes> clocks{};    // what is known of the block's warps
-  // Clocks released by a later strong write, to the device and to the block.
+  std::vector<uint8_t> local, local_valid;  // lane by lane
+  std::array<uint32_t, kLanes> segment{};   // by lane: see clocks.h
+  std::array<uint32_t, kLanes> clocks{};    // clocks seen of the block's warps
+  // Clocks that a later strong write releases, to the device and to the block.
   std::shared_ptr<const Clocks> fenced, fenced_in_block;
-  Clocks met;  // by relaxed reads, and not fenced since
+  Clocks met;  // clocks met by relaxed reads since the last fence
   std::vector<std::unique_ptr<Frame>> frames, spare;
   std::array<std::vector<PendingCopy>, kLanes> pending;  // of each lane
   uint32_t carry = 0;                                    // of each lane
 
   Warp(Block& block, Launch& launch, uint32_t index);
 
-  /** Run until all lanes wait or have ended, or for about so many instructions. */
+  /** Run until all lanes wait or have ended, or for about this many instructions. */
   void run(uint64_t instructions);
   bool ended() const { return alive == 0; }
   bool runnable() const;
   const Code& code() const { return *group->frame->code; }
-  /** The lanes' own part of a local address. */
+  /** Return a lane's local memory at a local address. */
   uint8_t* params_of(uint32_t lane) {
     return group->frame->params.data() + size_t{group->frame->code->param_bytes} * lane;
   }
-  /** Threads of `mask` end. */
+  /** End the threads of `mask`. */
   void exit(uint32_t mask);
   void release_barrier(uint32_t barrier);
   Thread thread(uint32_t lane) const;
@@ -97,11 +97,11 @@ struct Warp {
   int meeting_point() const;
   Frame* new_frame(const Code& code);
 
-  bool changed_ = false;   // groups are others than before
-  uint64_t patience_ = 0;  // instructions since another group than the first had its turn
+  bool changed_ = false;   // the groups have changed
+  uint64_t patience_ = 0;  // instructions since a group other than the first had its turn
 };
 
-/** Values at a place. */
+/** Return the values at a location. */
 template <class T>
 T* at(const Warp& warp, uint32_t place) {
   return reinterpret_cast<T*>(warp.base[place & kPlaceBits] + (place & ~kPlaceBits));
@@ -116,7 +116,7 @@ inline void each_lane(uint32_t mask, F f) {
   }
 }
 
-/** One value, whose register is `bytes` wide a lane. */
+/** Return one value, whose register has `bytes` bytes per lane. */
 template <class T>
 T value_at(const Warp& warp, uint32_t place, unsigned bytes, int lane) {
   T value;

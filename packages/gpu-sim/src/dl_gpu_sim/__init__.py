@@ -1,4 +1,4 @@
-"""Run and check GPU programs without a GPU: an interpreter of PTX, and a driver in front of it.
+"""Run and check GPU programs without a GPU: a PTX interpreter with its own CUDA driver.
 
 >>> module = Module(ptx_text)
 >>> result = module.launch("scale", grid=1, block=32, args=[array, numpy.float32(2)])
@@ -30,10 +30,10 @@ __all__ = [
 
 
 def waits() -> dict[str, int]:
-    """How often the host has waited for a simulated device in this process, by the driver's call.
+    """Return the number of times that this process's host has waited for a device, by driver call.
 
-    A call counts when its thread stopped until work was done, whatever it is called: a copy to
-    memory that is not pinned waits, and so does setting memory free.
+    Every call that blocked its thread until work was complete is counted, including copies to
+    memory that is not pinned, and freeing memory.
     """
     import json
 
@@ -45,7 +45,7 @@ def waits() -> dict[str, int]:
 
 
 def __getattr__(name: str) -> object:
-    # The library is opened by those who use it, not by whoever asks for the version.
+    # Load the library only on use, not when just the version is read.
     if name in ("Kernel", "LaunchError", "Module", "PtxError", "Result"):
         from . import module
 

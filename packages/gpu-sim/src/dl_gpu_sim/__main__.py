@@ -1,4 +1,4 @@
-"""``python -m dl_gpu_sim``: what ``dl gpu-sim`` does, without dl-core."""
+"""``python -m dl_gpu_sim``: the command ``dl gpu-sim`` without dl-core."""
 
 from __future__ import annotations
 

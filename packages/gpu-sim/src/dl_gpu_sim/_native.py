@@ -1,4 +1,4 @@
-"""The functions of the library that are not the driver's."""
+"""Functions of the library for this package, in addition to those of the driver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kernel,
 
 @cache
 def load() -> tuple[Any, Any]:
-    """The ``FFI`` and the library, opened once."""
+    """Return the ``FFI`` and the library, which is loaded once."""
     ffi = FFI()
     ffi.cdef(DECLARATIONS)
     return ffi, ffi.dlopen(str(library()))

@@ -1,3 +1,3 @@
-"""The version of the wheel and of the library in it."""
+"""Version of the wheel and of its library."""
 
 __version__ = "0.1.0"

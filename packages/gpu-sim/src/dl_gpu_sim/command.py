@@ -17,20 +17,20 @@ from .paths import library, library_dir
 from .report import Report
 
 STATUS_FINDINGS = 3
-"""The program succeeded, and something was found."""
+"""Exit code: the program succeeded, but there are findings."""
 STATUS_USAGE = 2
 STATUS_UNCHECKED = 4
-"""The program succeeded, but what was to be checked did not happen on the simulator."""
+"""Exit code: the program succeeded, but a part of the check did not take place."""
 MOST_SHOWN = 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of both forms."""
+    """Add the arguments of both commands."""
     parser.description = (
-        "Run PROGRAM with a simulated GPU: dl gpu-sim -- PROGRAM. Its status is the program's, or"
-        f" {STATUS_FINDINGS} if that is 0 and something was found, {STATUS_UNCHECKED} if it is 0"
-        " and nothing was launched on the simulator, or a call that --fail names was never made. Or"
-        " list the kernels of FILE, a PTX text, with the instructions that are not supported."
+        "Run PROGRAM with a simulated GPU: dl gpu-sim -- PROGRAM. The exit code is the program's."
+        f" If that is 0, the exit code is {STATUS_FINDINGS} if there are findings, and"
+        f" {STATUS_UNCHECKED} if nothing was launched on the simulator or a call that --fail names"
+        " was never made. Or list the kernels of FILE, a PTX text, with unsupported instructions."
     )
     parser.add_argument("--devices", type=int, help="number of devices (default: 1)")
     parser.add_argument("--memory", help="memory of each device, such as 512M (default: 4G)")
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what the arguments say; return the exit status."""
+    """Run the command; return the exit code."""
     rest: list[str] = list(arguments.rest)
     if rest[:1] == ["--"]:
         return run_program(rest[1:], variables(arguments))
@@ -59,14 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def variables(arguments: argparse.Namespace) -> dict[str, str]:
-    """The environment variables that the options stand for."""
+    """Return the environment variables for the options."""
     names = ("devices", "memory", "capability", "seed", "fail")
     given = {name: getattr(arguments, name) for name in names}
     return {f"DL_GPU_SIM_{k.upper()}": str(v) for k, v in given.items() if v is not None}
 
 
 def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
-    """Run a program with the driver of this wheel, print what was found, return the status."""
+    """Run a program with this wheel's driver, print the findings, and return the exit code."""
     if not program:
         write_error("dl gpu-sim: name a program after --\n")
         return STATUS_USAGE
@@ -91,7 +91,7 @@ def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
         report = Report.read(sorted(Path(folder).glob("*.json")))
     missing = unchecked(report, environment.get("DL_GPU_SIM_FAIL", ""))
     write_error(summary(report, missing))
-    # A program that a signal ended has a negative status.
+    # The exit code of a program that was ended by a signal is negative.
     if status:
         return status if status > 0 else 128 - status
     if report.findings:
@@ -102,13 +102,13 @@ def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
 def driver_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that make the simulator the CUDA driver of a program.
 
-    What the user has set stays as it is: see :func:`conflicts`.
+    Variables that the user has set are kept: see :func:`conflicts`.
     """
     paths = [str(library_dir()), environ.get("LD_LIBRARY_PATH", "")]
     made = {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths))}
     if not environ.get("DL_CUDA_DRIVER"):
         made["DL_CUDA_DRIVER"] = str(library())
-    # Where the vendor is not installed, dl-core would complain of its name.
+    # dl-core reports an error for a vendor that is not installed.
     if not environ.get("DL_VENDORS") and find_spec("dl_vendor_cuda") is not None:
         made["DL_VENDORS"] = "cuda"
     return made
@@ -120,7 +120,7 @@ def conflicts(environ: Mapping[str, str]) -> list[str]:
     driver, vendors = environ.get("DL_CUDA_DRIVER", ""), environ.get("DL_VENDORS", "")
     if driver and Path(driver) != library():
         said.append(
-            f"DL_CUDA_DRIVER={driver} is kept: dl-vendor-cuda uses that driver and not the"
+            f"DL_CUDA_DRIVER={driver} is kept: dl-vendor-cuda uses that driver instead of the"
             " simulator; unset it"
         )
     if vendors and "cuda" not in [each.strip() for each in vendors.split(",")]:
@@ -130,7 +130,7 @@ def conflicts(environ: Mapping[str, str]) -> list[str]:
         )
     if (visible := environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         said.append(
-            f"CUDA_VISIBLE_DEVICES={visible} is kept: it chooses among the simulator's devices too"
+            f"CUDA_VISIBLE_DEVICES={visible} is kept: it also selects among the simulator's devices"
         )
     if report := environ.get("DL_GPU_SIM_REPORT"):
         said.append(f"DL_GPU_SIM_REPORT={report} is not written: this command reads the reports")
@@ -138,7 +138,7 @@ def conflicts(environ: Mapping[str, str]) -> list[str]:
 
 
 def unchecked(report: Report, failures: str) -> list[str]:
-    """List the parts of the check that did not happen, so that their silence means nothing."""
+    """List the parts of the check that did not take place, so that no findings mean nothing."""
     said = []
     if not report.calls:
         said.append("NOTHING WAS CHECKED: no call of the simulator's driver was seen")
@@ -155,7 +155,7 @@ def unchecked(report: Report, failures: str) -> list[str]:
 
 
 def summary(report: Report, missing: Sequence[str] = ()) -> str:
-    """Format the findings, and what was not checked."""
+    """Format the findings, and the parts that were not checked."""
     lines = [str(each) for each in report.findings[:MOST_SHOWN]]
     if len(report.findings) > MOST_SHOWN:
         lines.append(f"... and {len(report.findings) - MOST_SHOWN} more")
@@ -168,14 +168,14 @@ def summary(report: Report, missing: Sequence[str] = ()) -> str:
     lines += (f"dl gpu-sim: {each}" for each in missing)
     if report.same_value_writes:
         lines.append(
-            f"dl gpu-sim: {report.same_value_writes} writes without an order changed nothing,"
-            " because they put the value that was there: no findings"
+            f"dl gpu-sim: {report.same_value_writes} unordered writes are not findings, because"
+            " they wrote the value that was already there"
         )
     return "\n".join(lines) + "\n"
 
 
 def list_kernels(path: Path) -> int:
-    """Print the kernels of a PTX file; the status says whether all can be run."""
+    """Print the kernels of a PTX file; return an exit code that tells if all are supported."""
     from .module import Module
 
     try:
@@ -186,17 +186,17 @@ def list_kernels(path: Path) -> int:
         return STATUS_USAGE
     except UnicodeDecodeError:
         write_error(
-            f"dl gpu-sim: {path}: this is not PTX, which is a text: it may be machine code, a cubin"
-            " or a fat binary; nvcc -ptx makes PTX\n"
+            f"dl gpu-sim: {path}: not a PTX text; it may be machine code, a cubin or a fat binary."
+            " Use nvcc -ptx to create PTX\n"
         )
         return STATUS_USAGE
-    # PtxError, and settings that mean nothing.
+    # PtxError, or an invalid setting.
     except ValueError as error:
         write_error(f"dl gpu-sim: {path}: {error}\n")
         return STATUS_USAGE
     missing = 0
     for kernel in kernels.values():
-        dynamic = " + what the launch gives" if kernel.dynamic_shared else ""
+        dynamic = " + dynamic" if kernel.dynamic_shared else ""
         write_output(
             f"{kernel.name}\n  {kernel.registers} registers, {kernel.shared}{dynamic} bytes of"
             f" shared memory, {kernel.local} of local memory, {kernel.instructions} instructions\n"

@@ -1,4 +1,4 @@
-"""Kernels of a PTX text, to be launched on numpy arrays."""
+"""Kernels of a PTX text, which are launched on numpy arrays."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from .settings import read
 
 
 class PtxError(ValueError):
-    """A text that is not PTX, or that uses unsupported features; the message names the line."""
+    """A text is not PTX, or uses unsupported features; the message names the line."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Properties of a kernel that are known without running it."""
+    """Static properties of a kernel."""
 
     name: str
     registers: int
-    """Registers of the PTX text; a GPU needs fewer."""
+    """Number of registers in the PTX text; a GPU needs fewer."""
     shared: int
-    """Bytes of shared memory that it declares."""
+    """Size of its static shared memory in bytes."""
     dynamic_shared: bool
-    """True if the launch gives it more shared memory."""
+    """True if it uses dynamic shared memory."""
     local: int
-    """Bytes of local memory of a thread."""
+    """Size of a thread's local memory in bytes."""
     instructions: int
     parameters: tuple[tuple[int, int], ...]
-    """Offset and bytes of each."""
+    """Offset and size of each parameter in bytes."""
     opcodes: Mapping[str, int]
     unsupported: tuple[str, ...]
-    """One message for each instruction that the simulator does not know."""
+    """One message for each unsupported instruction."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,22 @@ class Result:
     """Outcome of a launch."""
 
     outcome: str
-    """``done``, or the error that would stop it on a GPU: ``illegal address``, ``timeout``, …"""
+    """``done``, or the error that would stop the kernel on a GPU, such as ``illegal address``."""
     output: str
     """Output of the kernel."""
     findings: tuple[Finding, ...]
     same_value_writes: int
-    """Races in which all write what is there already."""
+    """Number of races in which all writes put the value that is already there."""
     instructions: int
     """Number of instructions, counted per warp."""
 
 
 class Module:
-    """A PTX text on a device of its own.
+    """PTX module on its own simulated device.
 
     :param ptx: the text.
-    :raises PtxError: it is none.
-    :raises ValueError: a variable ``DL_GPU_SIM_...`` has a value without a meaning.
+    :raises PtxError: the text is not valid PTX.
+    :raises ValueError: a variable ``DL_GPU_SIM_...`` has an invalid value.
     """
 
     def __init__(self, ptx: str) -> None:
@@ -72,14 +72,14 @@ class Module:
             raise PtxError(f"[Module] a PTX text is a str, got {type(ptx).__name__}")
         encoded = ptx.encode(errors="surrogateescape")
         if b"\0" in encoded:
-            raise PtxError("[Module] a PTX text holds no zero byte")
+            raise PtxError("[Module] a PTX text must not contain a zero byte")
         self._module = self._library.dl_gpu_sim_open(encoded)
         if not self._module:
             raise PtxError(f"[Module] {self._error()}")
         self._kernels: dict[str, Kernel] | None = None
 
     def close(self) -> None:
-        """Give the device's memory back; the module cannot be used any more."""
+        """Free the device's memory. The module can no longer be used."""
         module, self._module = self._module, None
         if module:
             self._library.dl_gpu_sim_close(module)
@@ -99,12 +99,12 @@ class Module:
 
     def _open(self) -> Any:
         if not self._module:
-            raise LaunchError("[Module] it is closed")
+            raise LaunchError("[Module] the module is closed")
         return self._module
 
     @property
     def kernels(self) -> Mapping[str, Kernel]:
-        """All kernels by name. Decodes them."""
+        """Return all kernels by name. Decodes them."""
         if self._kernels is None:
             text = self._library.dl_gpu_sim_describe(self._open())
             if not text:
@@ -128,26 +128,27 @@ class Module:
     ) -> Result:
         """Run a kernel to its end, or until Python is interrupted.
 
-        Arrays are copied to the device, and back when it has ended; scalars are passed in the width
-        of the parameter, Python's floats as float32 or float64 by that width.
+        Arrays are copied to the device before the launch and back after it. Scalars have the width
+        of their parameter; Python floats become float32 or float64.
 
-        :param grid: blocks, one to three sizes; ``block``: threads of each, likewise.
-        :param dynamic_shared: bytes of shared memory in addition to what the kernel declares.
-        :param cooperative: all blocks run at once.
-        :param seed: of the order of blocks and warps; default: ``DL_GPU_SIM_SEED``, or 1.
-        :param steps: instructions of warps after which the kernel counts as endless; default:
-            ``DL_GPU_SIM_STEPS``, or 2^32.
-        :param uninitialised: positions of arrays whose contents the device does not get.
-        :raises LaunchError: the arguments do not fit, or there is no such kernel.
-        :raises ValueError: a variable ``DL_GPU_SIM_...`` has a value without a meaning.
+        :param grid: number of blocks, one to three sizes.
+        :param block: number of threads per block, one to three sizes.
+        :param dynamic_shared: size of dynamic shared memory in bytes.
+        :param cooperative: whether all blocks run concurrently.
+        :param seed: seed of the order of blocks and warps (default: ``DL_GPU_SIM_SEED``, or 1).
+        :param steps: number of warp instructions after which the kernel counts as endless (default:
+            ``DL_GPU_SIM_STEPS``, or 2^32).
+        :param uninitialised: positions of arrays that are not copied to the device.
+        :raises LaunchError: the arguments do not match the kernel, or the kernel does not exist.
+        :raises ValueError: a variable ``DL_GPU_SIM_...`` has an invalid value.
         """
         module = self._open()
         if name not in self.kernels:
             known = ", ".join(self.kernels) or "none"
-            raise LaunchError(f"[launch] there is no kernel '{name}'; kernels are: {known}")
+            raise LaunchError(f"[launch] no kernel '{name}'; kernels are: {known}")
         kernel = self.kernels[name]
         if not isinstance(args, tuple | list):
-            raise LaunchError(f"[launch] '{name}': args is a list or a tuple, got {args!r:.80}")
+            raise LaunchError(f"[launch] '{name}': args must be a list or tuple, got {args!r:.80}")
         if len(args) != len(kernel.parameters):
             raise LaunchError(
                 f"[launch] '{name}' has {len(kernel.parameters)} parameters, got {len(args)}"
@@ -205,9 +206,9 @@ class Module:
         numbers: tuple[int, bool, int, int],
         packed: bytearray,
     ) -> str:
-        """The launch itself, on a thread: Python handles signals only while it does not wait in C.
+        """Launch on a separate thread, because Python cannot handle signals while it waits in C.
 
-        :raises LaunchError: it could not begin.
+        :raises LaunchError: the launch could not begin.
         """
         stop = self._ffi.new("int*")
         told: list[str] = []
@@ -222,7 +223,7 @@ class Module:
                     *(module, name, sizes, *numbers, stop),
                     *(self._ffi.from_buffer(packed), len(packed)),
                 )
-                # Texts are this thread's own, and so is the error.
+                # Returned strings and the error are thread-local, so read them here.
                 if text:
                     told.append(self._ffi.string(text).decode())
                 else:
@@ -234,8 +235,8 @@ class Module:
             thread.join()
         except BaseException:
             stop[0] = 1
-            # The kernel uses memory of this call, which has to outlive it. The thread itself may
-            # not have begun, and will then find that it is too late.
+            # Wait for the kernel, which uses memory of this call. If the thread has not begun yet,
+            # it will see that the launch was interrupted.
             with running:
                 pass
             raise

@@ -1,4 +1,4 @@
-"""Where the driver library of this wheel is."""
+"""Location of this wheel's driver library."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def library_dir() -> Path:
-    """The folder of ``libcuda.so.1``: first in LD_LIBRARY_PATH, it is a program's driver."""
+    """Return the folder of ``libcuda.so.1``, to be put first in LD_LIBRARY_PATH."""
     return Path(__file__).parent / "lib"
 
 
 def library() -> Path:
-    """The driver library itself."""
+    """Return the path of the driver library."""
     return library_dir() / "libcuda.so.1"

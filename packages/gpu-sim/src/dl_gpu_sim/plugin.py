@@ -15,7 +15,7 @@ hookimpl = pluggy.HookimplMarker("dl")
 
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
-    """The command ``dl gpu-sim``."""
+    """Return the command ``dl gpu-sim``."""
     from dl_core.commands import Command
 
     help = "run a GPU program without a GPU and check it, or list the kernels of a PTX file"

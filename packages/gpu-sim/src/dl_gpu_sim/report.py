@@ -1,4 +1,4 @@
-"""Findings of the simulator, in Python."""
+"""Findings and reports of the simulator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong at one instruction of a kernel."""
+    """Fault at one instruction of a kernel."""
 
     kind: str
     """``out-of-bounds``, ``misaligned``, ``uninitialised``, ``race``, ``divergent-barrier``,
@@ -20,7 +20,7 @@ class Finding:
     kernel: str
     message: str
     source: str
-    """``file:line`` where the PTX was compiled with ``-lineinfo``, else empty."""
+    """``file:line`` if the PTX was compiled with ``-lineinfo``, else empty."""
     line: int
     """Line of the PTX, from 1."""
     block: tuple[int, int, int]
@@ -60,16 +60,16 @@ class Report:
     calls: dict[str, int] = field(default_factory=dict)
     launches: dict[str, int] = field(default_factory=dict)
     waits: dict[str, int] = field(default_factory=dict)
-    """How often the host waited, by the driver's call; ``synchronisations`` is their sum."""
+    """Number of waits of the host by driver call; ``synchronisations`` is their sum."""
     synchronisations: int = 0
     polls: int = 0
-    """Questions whether something has ended, where it had not."""
+    """Number of completion queries that were answered "not ready"."""
     instructions: int = 0
     same_value_writes: int = 0
 
     @classmethod
     def read(cls, paths: Iterable[Path]) -> Report:
-        """Read and add up the reports of several processes."""
+        """Read and merge the reports of several processes."""
         report = cls()
         for path in paths:
             record = read_regular_json(path, DOCUMENT_BYTES)

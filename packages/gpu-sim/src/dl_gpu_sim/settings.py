@@ -1,4 +1,4 @@
-"""Settings in the variables ``DL_GPU_SIM_...``, as the library reads them."""
+"""Settings from the variables ``DL_GPU_SIM_...``, as read by the library."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ PREFIX = "DL_GPU_SIM_"
 
 @dataclass(frozen=True)
 class Settings:
-    """Those that a launch in Python goes by; the others are the driver's."""
+    """Settings that apply to launches in Python; all others apply to the driver."""
 
     seed: int
     steps: int
-    """0: the standard number."""
+    """Limit of warp instructions; 0 for the default."""
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read the variables, of which all are looked at.
+    """Read and check all variables.
 
-    :raises ValueError: a value has no meaning; names variable, value and what is allowed.
+    :raises ValueError: a value is invalid; the message has the variable, the value, and the allowed
+        values.
     """
     ffi, library = load()
     named = (item for item in environ.items() if item[0].startswith(PREFIX))
