@@ -1,4 +1,4 @@
-"""Frameworks on the dl device of this process: tests fail where there is none."""
+"""Fixtures for frameworks on the dl device of this process; without a device the tests fail."""
 
 from __future__ import annotations
 

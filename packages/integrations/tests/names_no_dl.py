@@ -1,4 +1,4 @@
-"""A program that asks frameworks for CUDA, or for whatever there is; prints where things were."""
+"""Program that asks frameworks for CUDA or any device, and prints the devices that were used."""
 
 from __future__ import annotations
 

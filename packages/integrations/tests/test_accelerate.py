@@ -1,4 +1,4 @@
-"""accelerate trains on dl, in mixed precision, and goes on from a checkpoint."""
+"""accelerate trains on dl in mixed precision, and resumes from a checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With CUDA mocked, frameworks that know no dl are on dl."""
+"""With CUDA mocked, frameworks that do not know dl use dl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""transformers' Trainer trains on dl in bfloat16 and goes on from a checkpoint."""
+"""transformers' Trainer trains on dl in bfloat16 and resumes from a checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model and data so small that training takes no time, and watches where it happens."""
+"""Model and data for fast tests, which check the device of the training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEVICE = torch.device("dl", 0)
 
 
 class Examples(Dataset[dict[str, torch.Tensor]]):
-    """Rows with a class that can be learnt."""
+    """Data set of rows with a label that can be learned."""
 
     def __init__(self, count: int = 24) -> None:
         numbers = torch.Generator().manual_seed(3)
@@ -25,7 +25,7 @@ class Examples(Dataset[dict[str, torch.Tensor]]):
 
 
 class Classifier(nn.Module):
-    """Two layers with dropout between; remembers what dtype its products were computed in."""
+    """Two layers with dropout in between. Records the dtype of its matrix products."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Classifier(nn.Module):
         self.dtypes: set[torch.dtype] = set()
 
     def forward(self, x: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
-        # Silently on the CPU is what all of this is about.
+        # A silent fallback to the CPU must fail the tests.
         assert x.device == labels.device == self.first.weight.device == DEVICE
         hidden = self.first(x)
         self.dtypes.add(hidden.dtype)

@@ -1,4 +1,4 @@
-"""The examples: models that are what they are called, and as right with kernels as without."""
+"""The examples: models match their names, and are right with and without kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 EXAMPLE = Path(__file__).parents[4] / "examples" / "tune_kcg"
 CALLS = {"bert": 8 * 2, "gpt2": 6 * 2 + 1, "llama2": 9 * 2 + 1}
-"""Products of a run: of two layers, and the last one."""
+"""Number of products in a run: those of two layers, and the last one."""
 RUNS = 6
 gemm = importlib.import_module("kcg.gemm")
 Run = Callable[..., int]
@@ -29,7 +29,7 @@ Run = Callable[..., int]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Runs the example and returns its exit status."""
+    """Return a function that runs the example and returns its exit code."""
     monkeypatch.syspath_prepend(str(EXAMPLE))
 
     def start(*words: str) -> int:
@@ -61,7 +61,7 @@ def test_a_wrong_kernel_of_any_product_is_noticed(
     def compute(self: Any, a: torch.Tensor, b: torch.Tensor, out: Any = None) -> torch.Tensor:
         met.append(self.problem)
         product: torch.Tensor = right(self, a, b, out)
-        # As if a thread had written its rows where another's belong.
+        # As if a thread had written its rows to another thread's position.
         return product.roll(1, dims=-2) if self.problem in wrong else product
 
     monkeypatch.setattr(gemm.Gemm, "__call__", compute)
@@ -92,7 +92,8 @@ def test_what_is_tuned_is_used_and_right(
 
 
 def randomized(model: torch.nn.Module) -> torch.nn.Module:
-    """Layers of one size would have equal weights, and mixing them up would change nothing."""
+    """Randomize weights: layers of equal size have equal weights, which would hide swapped
+    layers."""
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for weight in model.parameters():

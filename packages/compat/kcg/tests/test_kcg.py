@@ -1,4 +1,4 @@
-"""DeepGen's interface: names, files, kernels that are right, and models that use them."""
+"""DeepGen's interface: names, files, correct kernels, and models that use them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SMALL = "kcg_MM_bM64N32K32isAT0W4_BM16BN32BK16TM4TN8BLY2BLX2WLY2WLX2GLWA1GLWB1BS
 
 @pytest.fixture(autouse=True)
 def nothing_registered() -> Iterator[None]:
-    """Kernels and counts are the process's."""
+    """Clear kernels and counts, which are global."""
     kcg.OpProxy.clear()
     yield
     kcg.OpProxy.clear()
@@ -130,7 +130,7 @@ def test_the_proxy_computes_what_torch_does(
     kcg.OpProxy.f_matmul(mine, weight).sum().backward()
     assert weight.grad is not None
     assert kcg.OpProxy.GetOpCallCounts() == {"MatmulOp": 1}
-    # Only one of the two computes.
+    # Only the kernel may compute.
     monkeypatch.setattr(torch, "matmul", lambda *_: pytest.fail("torch.matmul was called"))
     kcg.OpProxy.f_matmul(mine, b.to("dl"))
 
@@ -174,14 +174,14 @@ def test_results_replace_no_pipe(tmp_path: Path) -> None:
 
 
 def test_devices_that_are_not_there() -> None:
-    with pytest.raises(kcg.KcgError, match=r"device 7: there are \d+ devices of dl"):
+    with pytest.raises(kcg.KcgError, match=r"device 7 does not exist; the number is \d+"):
         kcg.DeviceInfo.init_cuda([0, 7])
 
 
 def test_the_tester_measures_and_says_what_it_did(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One fresh process is as good as three here, and each imports torch.
+    # One fresh process suffices here, and each one imports torch.
     monkeypatch.setattr(importlib.import_module("kcg.searching"), "_PROCESSES", 1)
     tester = importlib.import_module("kcg.SimpleLocalTester")
     result, config = tmp_path / "result.json", str(EXAMPLE / "GEMM_cfg_32.json")
@@ -199,7 +199,7 @@ def test_the_tester_measures_and_says_what_it_did(
     ("words", "message"),
     [
         (("none.json", "r", "0", "1", "0", "0"), r"none\.json cannot be read"),
-        ((str(EXAMPLE / "GEMM_cfg_32.json"), "r", "999999", "1", "0", "0"), "START 999999: there"),
+        ((str(EXAMPLE / "GEMM_cfg_32.json"), "r", "999999", "1", "0", "0"), "START 999999 exceeds"),
         (
             (*(str(EXAMPLE / "GEMM_cfg_32.json"), "r", "1", "1", "0", "0"), "--strategy=random"),
             "START has to be 0",
@@ -234,7 +234,7 @@ def test_a_model_is_collected_tuned_and_kept(tmp_path: Path) -> None:
     assert kcg.OpProxy.GetOpCallCounts() == {"MatmulOp": 1}
     kcg.OpProxy.clear()
     assert kcg.registerPreCompiledKernelByJson(str(kept), 0) == 1
-    with pytest.raises(kcg.KcgError, match="Tensor cannot be called: give what runs the model"):
+    with pytest.raises(kcg.KcgError, match="Tensor cannot be called: pass a function that runs"):
         kcg.compile_model(0, before)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# A module with a path has submodules; it is found after a package of this name all the same.
+# `__path__` gives the module submodules. Python still prefers a package of this name.
 __path__ = [str(Path(__file__).with_name("mskpp_modules"))]
 
 _HOMES = {
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
     # The tuner is imported on first use.
     if name not in _HOMES:
         raise AttributeError(
-            f"module 'mskpp' has no attribute {name!r}; there are {', '.join(_HOMES)}"
+            f"module 'mskpp' has no attribute {name!r}; expected {', '.join(_HOMES)}"
         )
     return getattr(importlib.import_module(f"mskpp.{_HOMES[name]}"), name)
 

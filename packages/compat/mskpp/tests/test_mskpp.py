@@ -1,4 +1,4 @@
-"""msKPP's interface: the example as the original's guide has it, and what is done better."""
+"""msKPP's interface: the example of the original's guide, and the differences."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Pair(ctypes.Structure):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a kernel and a build script."""
+    """Create and enter a folder with a kernel and a build script."""
     (tmp_path / "add.cpp").write_text(KERNEL)
     (tmp_path / "build.sh").write_text(SCRIPT)
     monkeypatch.chdir(tmp_path)
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_never_the_best(
     for number, message in enumerate(
         (
             "argument 1 is wrong: 1 of 5000 elements",
-            "writes outside of argument 1",
+            "writes outside argument 1",
             "changes its input, argument 0",
             "ended by SIGSEGV",
             "build.sh ended with status 1",
@@ -149,7 +149,7 @@ def test_whole_programs_are_tuned_too(folder: Path, capsys: pytest.CaptureFixtur
         (lambda: get_kernel("subtract"), r"add\.cpp has no kernel 'void subtract"),
         (lambda: mskpp.compile("build.sh", "add.cpp"), "was not written by Launcher.code_gen"),
         (lambda: get_kernel()[0], "blockdim 0 has to be a positive"),
-        (lambda: get_kernel()[1](1), "has 4 parameters, and 1 were given"),
+        (lambda: get_kernel()[1](1), "has 4 parameters, but 1 were given"),
         (lambda: get_kernel()[1](1, 2, 3, 4), "argument 0 is 1: a parameter of type GM_ADDR"),
         (lambda: get_kernel()[1](np.zeros((4, 4)).T, 2, 3, 4), "argument 0 is not contiguous"),
         (lambda: launched(np.float32(1)), "argument 2 has 4 bytes.* parameter has 8"),
@@ -157,12 +157,12 @@ def test_whole_programs_are_tuned_too(folder: Path, capsys: pytest.CaptureFixtur
         (lambda: mskpp.get_kernel_from_binary("none.so"), r"none\.so is not a file"),
         (lambda: mskpp.get_kernel_from_binary("add.cpp")[1](), r"add\.cpp is not a kernel"),
         (lambda: mskpp.autotune(configs=[]), "configs is empty"),
-        (lambda: mskpp.autotune(configs=[{"a": 1}]), "configs.0.: 'a': 1 are not texts"),
-        (lambda: mskpp.autotune(configs=[{"a": "1"}], warmup=0), "warmup=0: give 1 to 100000"),
-        (lambda: mskpp.autotune(configs=[{"a": "1"}], repeat=10001), "repeat=10001: give 1"),
+        (lambda: mskpp.autotune(configs=[{"a": 1}]), "configs.0.: 'a': 1 are not str"),
+        (lambda: mskpp.autotune(configs=[{"a": "1"}], warmup=0), "warmup=0: must be 1 to 100000"),
+        (lambda: mskpp.autotune(configs=[{"a": "1"}], repeat=10001), "repeat=10001: must be 1"),
         (lambda: mskpp.autotune(configs=[{"a": "1"}], device_ids=[1]), "dl:cpu has device 0"),
-        (lambda: mskpp.autotune(configs=[{"a": "1"}])(lambda: None)(), "launched no kernel"),
-        (lambda: mskpp.autotune_v2(configs=[{"a": "1"}], warmup_times=501), "give 0 to 500"),
+        (lambda: mskpp.autotune(configs=[{"a": "1"}])(lambda: None)(), "did not launch a kernel"),
+        (lambda: mskpp.autotune_v2(configs=[{"a": "1"}], warmup_times=501), "must be 0 to 500"),
         (lambda: mskpp.compile_executable("build.sh", "none.cpp"), r"none\.cpp is not a file"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_template_takes_its_types_from_the_function_around(folder: Path) -> No
         return launcher._bound(found)
 
     assert f(Pair(), np.zeros(2), Pair()) == ("Pair", "GM_ADDR", "Pair")
-    with pytest.raises(mskpp.MskppError, match="under a function that has the kernel's 3 para"):
+    with pytest.raises(mskpp.MskppError, match="in a function that has the kernel's 3 para"):
         launcher._bound(found)
     with pytest.raises(mskpp.MskppError, match="template parameter 'int N' of f is not a type"):
         signature.find_signature("template <int N> void f(int a) {}", "f", "f.cpp")

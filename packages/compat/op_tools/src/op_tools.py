@@ -1,4 +1,4 @@
-"""The operator tools under the name that ditorch gave them; see dl_optools."""
+"""The operator tools of dl_optools under their names in ditorch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import dl_optools
 
 __version__ = "0.1.0"
 
-# A module with a path has submodules, for `python -m op_tools.process_monitor`; it is found after a
-# package of this name all the same.
+# `__path__` gives the module submodules, for `python -m op_tools.process_monitor`. Python still
+# prefers a package of this name.
 __path__ = [str(Path(__file__).with_name("op_tools_modules"))]
 
 _NAMES = {
@@ -29,10 +29,10 @@ __all__ = list(_NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    # Each tool is imported when it is first asked for.
+    # Each tool is imported on first use.
     if name not in _NAMES:
         raise AttributeError(
-            f"module 'op_tools' has no attribute {name!r}; there are {', '.join(_NAMES)}"
+            f"module 'op_tools' has no attribute {name!r}; expected {', '.join(_NAMES)}"
         )
     return getattr(dl_optools, _NAMES[name])
 

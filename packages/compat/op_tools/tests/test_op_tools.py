@@ -18,7 +18,7 @@ THEIRS = "WHOSE = 'theirs'\n"
 
 
 def printed(code: str, *path: Path) -> str:
-    """Return the output of a new interpreter, with directories in front of its path."""
+    """Return the output of a new interpreter with directories at the front of its path."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, path), *filter(None, sys.path)])}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
@@ -26,7 +26,7 @@ def printed(code: str, *path: Path) -> str:
 
 @pytest.fixture
 def theirs(tmp_path: Path) -> Path:
-    """A directory in which the original stands, as a package."""
+    """Return a directory with the original as a package."""
     package = tmp_path / "op_tools"
     package.mkdir()
     (package / "__init__.py").write_text(THEIRS)
@@ -60,7 +60,7 @@ def test_a_script_of_old_runs() -> None:
 
 
 def test_unknown_names_say_what_there_is() -> None:
-    with pytest.raises(AttributeError, match=r"no attribute 'OpMagic'; there are .*OpCapture"):
+    with pytest.raises(AttributeError, match=r"no attribute 'OpMagic'; expected .*OpCapture"):
         op_tools.OpMagic  # noqa: B018  (reading it is the test)
 
 
@@ -70,7 +70,7 @@ def test_importing_it_imports_no_torch() -> None:
 
 def test_it_is_one_module_whose_file_no_package_has() -> None:
     assert Path(str(op_tools.__file__)).name == "op_tools.py"
-    # Its submodules stand elsewhere: a package `op_tools` has its own to itself.
+    # Its submodules are elsewhere, so that they do not mix with those of a package `op_tools`.
     assert [Path(x).name for x in op_tools.__path__] == ["op_tools_modules"]
 
 

@@ -1,6 +1,6 @@
-"""The dl device in frameworks that know devices by name: by their own extension points.
+"""The dl device in frameworks that have lists of device names, by their own extension points.
 
-Nothing of theirs is replaced. Each module needs its framework and no other:
+Frameworks are not patched. Each module needs only its own framework:
 :mod:`.accelerate`, :mod:`.transformers`, :mod:`.lightning`, :mod:`.fabric`, :mod:`.safetensors`.
 """
 

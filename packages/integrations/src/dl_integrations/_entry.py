@@ -1,7 +1,7 @@
-"""The entry point by which frameworks learn of dl in a program that does not know of this wheel.
+"""Entry point that registers dl with frameworks in programs that do not import this wheel.
 
-torch calls :func:`autoload` near the end of its own import, by the entry-point group
-``torch.backends``. It imports neither torch nor a framework.
+torch calls :func:`autoload` near the end of its own import, through the entry-point group
+``torch.backends``. This module imports neither torch nor a framework.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dl_integrations.when_imported import watch
 def autoload() -> None:
     """Register dl with each framework when a program imports it.
 
-    A framework may be half imported now: it is its import that imports torch. So these are modules
-    of theirs that come after torch, and before the first that asks for a device.
+    A framework may be partially imported now, if it is importing torch. The watched modules are
+    therefore those that a framework imports after torch, but before it asks for a device.
     """
     trainer = "trainer.connectors.accelerator_connector"
     watch(

@@ -1,6 +1,6 @@
 """dl for accelerate, which takes its device from ``ACCELERATE_TORCH_DEVICE``.
 
-This wheel and ``dl run`` set that variable; what accelerate has no variable for is here.
+This wheel and ``dl run`` set that variable. This module has functions for everything else.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ __all__ = ["RandomState", "max_memory", "use_float16"]
 
 
 def max_memory(share: float = 0.9) -> dict[int | str, int]:
-    """Bytes that a model may take of each dl device, and of the CPU, for ``device_map="auto"``.
+    """Return the memory in bytes that a model may use on each dl device and on the CPU, for
+    ``device_map="auto"``.
 
     >>> AutoModel.from_pretrained(  # doctest: +SKIP
     ...     name, device_map="auto", max_memory=max_memory()
     ... )
 
-    :param share: of what is free on a device, 0 to 1; the rest is for activations.
-    :raises ValueError: it is out of range.
+    :param share: share of the free memory of a device, 0 to 1; the rest is for activations.
+    :raises ValueError: ``share`` is out of range.
     """
     if not 0 < share <= 1:
-        raise ValueError(f"[dl_integrations.max_memory] share={share} is not above 0 and up to 1")
+        raise ValueError(f"[dl_integrations.max_memory] share={share} is not above 0 and at most 1")
     from accelerate.utils import get_max_memory
 
     found: dict[int | str, int] = {
@@ -37,12 +38,12 @@ def max_memory(share: float = 0.9) -> dict[int | str, int]:
 
 
 def use_float16(accelerator: Any, **scaler: Any) -> None:
-    """Do what ``Accelerator(mixed_precision="fp16")`` does on devices that accelerate knows.
+    """Enable float16 as ``Accelerator(mixed_precision="fp16")`` does on the devices of its list.
 
-    For other devices accelerate raises an error. Call it before ``prepare``.
+    For other devices accelerate raises an error. Call this function before ``prepare``.
 
     :param scaler: arguments of ``torch.amp.GradScaler``, such as ``init_scale``.
-    :raises ValueError: the accelerator is not on dl, or has another precision already.
+    :raises ValueError: the accelerator is not on dl, or already has another precision.
     """
     state = accelerator.state
     if accelerator.device.type != "dl" or state.mixed_precision != "no":

@@ -1,4 +1,4 @@
-"""The dl device of this process. Importing this is free: torch is imported when it is asked for."""
+"""The dl device of this process. The functions import torch; importing this module does not."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def is_there() -> bool:
 
 
 def dl() -> Any:
-    """The module ``torch.dl``, which type checkers do not know."""
+    """Return the module ``torch.dl``, which type checkers do not know."""
     import torch
 
     return torch.get_device_module(DEVICE)
 
 
 def index_of(device: Any) -> int:
-    """The index of a device that is given in whatever way; without one, that of the current."""
+    """Return the index of a device in any form; for a device without index, the current one's."""
     return int(dl()._utils._get_device_index(device, optional=True))

@@ -1,4 +1,4 @@
-"""The one module that looks at the environment of the process."""
+"""Access to the environment of the process, for all modules."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def suggest(name: str, value: str) -> None:
-    """Set a variable that a framework reads, unless the user has set it."""
+    """Set an environment variable of a framework, unless the user has set it."""
     os.environ.setdefault(name, value)

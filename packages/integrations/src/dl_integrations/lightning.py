@@ -1,6 +1,6 @@
 """dl for Lightning's Trainer, of the package ``lightning``.
 
-``Trainer(accelerator="dl", strategy="dl")`` finds both by name; these are the classes behind.
+``Trainer(accelerator="dl", strategy="dl")`` selects both by name; these are their classes.
 """
 
 from __future__ import annotations

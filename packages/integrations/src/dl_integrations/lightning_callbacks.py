@@ -1,4 +1,4 @@
-"""Callback that Lightning adds to every Trainer by its entry point: a warning, no more."""
+"""Callback that Lightning adds to every Trainer by an entry point, and that only warns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def factory() -> list[Any]:
-    """A callback that tells when a Trainer uses the CPU although there is a dl device."""
+    """Return a callback that warns if a Trainer uses the CPU although there is a dl device."""
     from dl_integrations.device import is_there
 
     if not is_there():

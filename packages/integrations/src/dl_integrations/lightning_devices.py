@@ -1,4 +1,4 @@
-"""Devices of Lightning's accelerators for dl, in the Trainer and in Fabric."""
+"""Device methods of Lightning's accelerators for dl, for the Trainer and Fabric."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from dl_integrations.device import DEVICE, dl, is_there
 
 
 class DeviceFacts:
-    """The methods of an accelerator that concern the devices alone."""
+    """Mixin with the methods of an accelerator that concern only devices."""
 
     def setup_device(self, device: torch.device) -> None:
         """Make ``device`` current.
 
-        :raises ValueError: it is none of dl: Lightning's own choice of a strategy knows the
-            devices of its own accelerators only, and takes the CPU for others.
+        :raises ValueError: it is not a dl device. Lightning's automatic choice of a strategy
+            supports only the devices of its own accelerators, and uses the CPU for others.
         """
         if device.type != DEVICE:
             raise ValueError(
                 f"[dl-integrations] the strategy puts the model on {device}, although the "
-                f"accelerator is dl. Ask for the strategy too: strategy='dl'."
+                f"accelerator is dl. Pass the strategy as well: strategy='dl'."
             )
         dl().set_device(device)
 
     def teardown(self) -> None:
-        """Give cached memory back."""
+        """Release cached memory."""
         dl().empty_cache()
 
     @staticmethod
     def parse_devices(devices: Any) -> list[int]:
-        """Indices of the devices: from a count, a list, ``"0,1"``, ``"auto"`` or -1 for all.
+        """Return device indices from a count, a list, ``"0,1"``, ``"auto"``, or -1 for all.
 
-        :raises ValueError: there are not so many, or it is something else.
+        :raises ValueError: a device does not exist, or ``devices`` has another form.
         """
         count = dl().device_count()
         text = str(devices).strip()
@@ -51,20 +51,20 @@ class DeviceFacts:
             )
         if not wanted or not all(0 <= index < count for index in wanted):
             raise ValueError(
-                f"[dl-integrations] devices={devices!r} asks for dl devices that are not there; "
-                f"there are {count}. `dl doctor` tells which are visible and why."
+                f"[dl-integrations] devices={devices!r} asks for dl devices that do not exist; "
+                f"their number is {count}. `dl doctor` lists the visible devices and the reasons."
             )
         return wanted
 
     @staticmethod
     def get_parallel_devices(devices: Any) -> list[torch.device]:
-        """The devices of these indices."""
+        """Return the devices with these indices."""
         indices = DeviceFacts.parse_devices(devices)
         return [torch.device(DEVICE, index) for index in indices]
 
     @staticmethod
     def auto_device_count() -> int:
-        """1: the strategy trains on one device."""
+        """Return 1, because the strategy trains on one device."""
         return 1
 
     @staticmethod
@@ -74,21 +74,21 @@ class DeviceFacts:
 
     @staticmethod
     def name() -> str:
-        """The name in the registry."""
+        """Return the name in the registry."""
         return DEVICE
 
 
 def accelerator_names() -> tuple[str, ...]:
-    """The names that dl's accelerator is registered by: also that of CUDA while it is mocked, since
-    Lightning's own for that name looks at the types of devices, which stay those of dl."""
+    """Return the names under which dl's accelerator is registered. They include ``cuda`` while CUDA
+    is mocked, because Lightning's own CUDA accelerator checks device types, which are still dl."""
     from dl_core.torch_backend import mock_cuda
 
     return (DEVICE, "cuda") if mock_cuda.is_on() else (DEVICE,)
 
 
 def mixed_precision(plugin: Any, kind: type) -> Any:
-    """The plugin to use for ``plugin``: Lightning makes that of mixed precision for ``cuda`` where
-    it does not know the device, and then it would change nothing on dl."""
+    """Return the plugin to use instead of ``plugin``. For devices that it does not know, Lightning
+    creates the plugin for mixed precision for ``cuda``, which would have no effect on dl."""
     if isinstance(plugin, kind) and getattr(plugin, "device", None) == "cuda":
         return kind(plugin.precision, DEVICE)  # type: ignore[attr-defined]
     return plugin

@@ -1,4 +1,4 @@
-"""An accelerator and a strategy named ``dl`` for Lightning's Fabric, in its own registries."""
+"""Accelerator and strategy named ``dl`` for Lightning's Fabric, in its own registries."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def register(package: str) -> None:
 
 @cache
 def classes(package: str) -> Classes:
-    """The accelerator and the strategy for Fabric of ``package``."""
+    """Return the accelerator and the strategy for Fabric of ``package``."""
     accelerators = import_module(f"{package}.accelerators")
     single = import_module(f"{package}.strategies").SingleDeviceStrategy
     amp = import_module(f"{package}.plugins.precision.amp").MixedPrecision
 
     class DLAccelerator(DeviceFacts, accelerators.Accelerator):  # type: ignore[name-defined,misc]
-        """The dl devices, for ``Fabric(accelerator="dl", strategy="dl")``."""
+        """Accelerator of dl devices, for ``Fabric(accelerator="dl", strategy="dl")``."""
 
     class DLStrategy(single):  # type: ignore[misc,valid-type]
-        """Training on one dl device, for ``Fabric(accelerator="dl", strategy="dl")``.
+        """Strategy for one dl device, for ``Fabric(accelerator="dl", strategy="dl")``.
 
         :param device: index or name of the device.
         """
@@ -51,6 +51,6 @@ def classes(package: str) -> Classes:
 
         @classmethod
         def register_strategies(cls, strategy_registry: Any) -> None:
-            """Nothing: :func:`register` does."""
+            """Do nothing, because :func:`register` registers the strategy."""
 
     return DLAccelerator, DLStrategy

@@ -1,6 +1,6 @@
-"""An accelerator and a strategy named ``dl`` for Lightning's Trainer, in its own registries.
+"""Accelerator and strategy named ``dl`` for Lightning's Trainer, in its own registries.
 
-The Trainer comes in two packages of equal content, ``lightning.pytorch`` and ``pytorch_lightning``.
+Two packages contain the Trainer, ``lightning.pytorch`` and ``pytorch_lightning``.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def register(package: str) -> None:
 
 @cache
 def classes(package: str) -> Classes:
-    """The accelerator and the strategy for the Trainer of ``package``."""
+    """Return the accelerator and the strategy for the Trainer of ``package``."""
     accelerators = import_module(f"{package}.accelerators")
     strategies = import_module(f"{package}.strategies")
     amp = import_module(f"{package}.plugins.precision.amp").MixedPrecision
 
     class DLAccelerator(DeviceFacts, accelerators.Accelerator):  # type: ignore[name-defined,misc]
-        """The dl devices, for ``Trainer(accelerator="dl", strategy="dl")``."""
+        """Accelerator of dl devices, for ``Trainer(accelerator="dl", strategy="dl")``."""
 
         def get_device_stats(self, device: Any) -> dict[str, Any]:
             return dict(dl().memory_stats(device))
 
     class DLStrategy(strategies.SingleDeviceStrategy):  # type: ignore[name-defined,misc]
-        """Training on one dl device, for ``Trainer(strategy="dl")``: it brings its accelerator.
+        """Strategy for one dl device, for ``Trainer(strategy="dl")``, including its accelerator.
 
         :param device: index or name of the device.
         """
@@ -55,7 +55,7 @@ def classes(package: str) -> Classes:
 
         @accelerator.setter
         def accelerator(self, accelerator: Any) -> None:
-            # The Trainer gives the CPU's where none is asked for.
+            # The Trainer passes the CPU accelerator if none was requested.
             own = accelerator is None or isinstance(accelerator, DLAccelerator)
             self._accelerator = accelerator if own else DLAccelerator()
 
@@ -69,6 +69,6 @@ def classes(package: str) -> Classes:
 
         @classmethod
         def register_strategies(cls, strategy_registry: Any) -> None:
-            """Nothing: :func:`register` does."""
+            """Do nothing, because :func:`register` registers the strategy."""
 
     return DLAccelerator, DLStrategy

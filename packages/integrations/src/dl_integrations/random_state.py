@@ -8,18 +8,18 @@ from dl_integrations.device import dl
 
 
 class RandomState:
-    """Has ``state_dict`` and ``load_state_dict``, as what frameworks put into checkpoints.
+    """Object with ``state_dict`` and ``load_state_dict``, which frameworks save in checkpoints.
 
-    accelerate takes it by ``accelerator.register_for_checkpointing(RandomState())``.
+    For accelerate, use ``accelerator.register_for_checkpointing(RandomState())``.
     """
 
     def state_dict(self) -> dict[str, Any]:
-        """One state for each dl device."""
+        """Return the state of each dl device."""
         return {"dl": dl().get_rng_state_all()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Put the generators into such states.
+        """Set the states of the generators.
 
-        :raises ValueError: they are of another number of devices.
+        :raises ValueError: the number of devices differs.
         """
         dl().set_rng_state_all([each.cpu() for each in state["dl"]])

@@ -1,4 +1,4 @@
-"""``load_file`` of safetensors with dl's names; safetensors itself takes dl's devices by number."""
+"""``load_file`` of safetensors for dl's device names; safetensors itself takes only indices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["load_file"]
 def load_file(
     filename: str | PathLike[str], device: str | int | torch.device = "cpu"
 ) -> dict[str, torch.Tensor]:
-    """Tensors of a file by name, each on ``device``: ``"dl"``, ``"dl:1"`` or any other."""
+    """Return the tensors of a file by name, on ``device``: ``"dl"``, ``"dl:1"`` or any other."""
     if not isinstance(device, int):
         place = torch.device(device)
         device = index_of(place) if place.type == "dl" else str(place)

@@ -21,9 +21,9 @@ _FILE = "rng_state_dl.pt"
 
 @dataclass
 class TrainingArguments(transformers.TrainingArguments):  # type: ignore[misc]
-    """``transformers.TrainingArguments`` that take ``bf16=True`` on dl.
+    """``transformers.TrainingArguments`` that accept ``bf16=True`` on dl.
 
-    Those of transformers know by name which devices compute in bfloat16, and refuse all others.
+    The class of transformers has a list of devices that support bfloat16, and rejects all others.
     """
 
     def _validate_args(self) -> None:
@@ -37,7 +37,7 @@ class TrainingArguments(transformers.TrainingArguments):  # type: ignore[misc]
 
 
 class Trainer(transformers.Trainer):  # type: ignore[misc]
-    """``transformers.Trainer`` that takes ``fp16=True`` on dl, which accelerate refuses there."""
+    """``transformers.Trainer`` that accepts ``fp16=True`` on dl, which accelerate rejects."""
 
     def create_accelerator_and_postprocess(self) -> None:
         wanted = self.args.mixed_precision
@@ -53,10 +53,10 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
 
 
 class RandomStateCallback(TrainerCallback):  # type: ignore[misc]
-    """Keeps the states of dl's random generators in the Trainer's checkpoints, so that what is
-    resumed draws the numbers that it would have drawn: ``Trainer(callbacks=[...])``.
+    """Callback that saves the states of dl's random generators in the Trainer's checkpoints, so
+    that resumed training draws the same random numbers: ``Trainer(callbacks=[...])``.
 
-    The Trainer itself keeps those of the devices it knows by name.
+    The Trainer itself saves only the generator states of the devices on its list.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class RandomStateCallback(TrainerCallback):  # type: ignore[misc]
         control: TrainerControl,
         **kwargs: Any,
     ) -> None:
-        # As late as the Trainer restores its own.
+        # The Trainer restores its own random states at this point.
         if self._first_step and (path := _checkpoint(args, state) / _FILE).exists():
             RandomState().load_state_dict(torch.load(path, weights_only=True))
         self._first_step = False

@@ -1,4 +1,4 @@
-"""Calls a function just before a module of a program is executed for the first time."""
+"""Import hook that calls a function just before a module is executed for the first time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Action = Callable[[], None]
 
 
 def watch(actions: Mapping[str, Action]) -> None:
-    """Call each action before its module is imported, once; at once if it is imported already.
+    """Call each action once, before its module is imported, or immediately if it already is.
 
-    An action that fails is one warning: the import goes on.
+    A failing action gives a warning, and the import continues.
     """
     waiting = {}
     for name, action in actions.items():
@@ -32,7 +32,7 @@ def _call(name: str, action: Action) -> None:
         action()
     except Exception as error:  # noqa: BLE001 - the program may not need dl in this framework
         warnings.warn(
-            f"dl-integrations: {name} does not learn of the dl device: "
+            f"dl-integrations: dl could not be registered with {name}: "
             f"{type(error).__name__}: {error}",
             RuntimeWarning,
             stacklevel=2,
@@ -40,7 +40,7 @@ def _call(name: str, action: Action) -> None:
 
 
 class _Watch(MetaPathFinder):
-    """Finds nothing: calls the action, and leaves the module to the finders after it."""
+    """Finder that calls the action and leaves the module to the finders after it."""
 
     def __init__(self, waiting: dict[str, Action]) -> None:
         self._waiting = waiting

@@ -82,7 +82,7 @@ def horizontal_axis(
 ) -> list[Mark]:
     """Draw a horizontal axis: a line of the grid and a label at each tick, and its name below.
 
-    :param every: draw only one in so many ticks.
+    :param every: draw the label of every n-th tick only.
     """
     marks = []
     for value in axis.ticks[::every]:

@@ -1,4 +1,4 @@
-"""Layers with fixed weights, from which two equal models are built, and their comparison."""
+"""Layers with fixed weights, for building two equal models, and comparison of their results."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Matmul = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def _fixed(*shape: int) -> torch.Tensor:
-    """Numbers that depend on the shape alone, and differ from each other: where all weights are
-    one constant, a product that mixes up its columns is right.
+    """Return different numbers that depend only on the shape. With constant weights, a product that
+    permutes its columns would still be right.
     """
     generator = torch.Generator().manual_seed(hash(shape) % 2**31)
     drawn = torch.randn(shape, generator=generator)
@@ -33,9 +33,9 @@ def _fixed(*shape: int) -> torch.Tensor:
 
 
 class CustomLinear(torch.nn.Module):
-    """A linear layer by a product of one's choice, with weights that its sizes determine.
+    """Linear layer with a given matrix product, and weights that depend only on its sizes.
 
-    :param f_mm: computes (..., in_features) by (in_features, out_features).
+    :param f_mm: function that multiplies (..., in_features) by (in_features, out_features).
     """
 
     def __init__(
@@ -51,20 +51,20 @@ class CustomLinear(torch.nn.Module):
         self.f_mm = f_mm
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The product, and the bias."""
+        """Return the product plus the bias."""
         product = self.f_mm(x, self.weight)
         return product if self.bias is None else product + self.bias
 
 
 def create_fixed_embedding(num_embeddings: int, embedding_dim: int) -> torch.nn.Embedding:
-    """An embedding with weights that its sizes determine."""
+    """Return an embedding with weights that depend only on its sizes."""
     return torch.nn.Embedding(
         num_embeddings, embedding_dim, _weight=_fixed(num_embeddings, embedding_dim)
     )
 
 
 def evaluate_model_time(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Return a call's result and its milliseconds: the median of five, after a first call."""
+    """Return a call's result and its time in milliseconds: the median of five, after a warm-up."""
     times = []
     with torch.no_grad():
         result = run()
@@ -80,18 +80,19 @@ def evaluate_model_time(run: Callable[[], Any]) -> tuple[Any, float]:
 def compare_with_error(
     base: torch.Tensor, other: torch.Tensor, abs_error: float = 1e-3, rel_error: float = 1e-3
 ) -> tuple[int, float]:
-    """How many elements differ by more than both errors allow, and the largest difference."""
+    """Return the number of elements that differ by more than both tolerances, and the largest
+    difference."""
     one, two = base.detach().double().cpu(), other.detach().double().cpu()
     wrong = ~torch.isclose(one, two, rtol=rel_error, atol=abs_error, equal_nan=True)
     return int(wrong.sum()), float((one - two).abs().max()) if one.numel() else 0.0
 
 
 class PathManager:
-    """Folders of temporary files, of which there are none here."""
+    """Placeholder for DeepGen's folders of temporary files."""
 
     @staticmethod
     def init(**clear: bool) -> None:
-        """Nothing has to be made, and nothing is cleared."""
+        """Do nothing: there are no temporary files."""
 
 
 class DeviceInfo:
@@ -101,7 +102,7 @@ class DeviceInfo:
     def init_cuda(devices: Sequence[int]) -> None:
         """Check that these devices can be used.
 
-        :raises KcgError: one is not there, or runs no kernels.
+        :raises KcgError: a device does not exist, or cannot run kernels.
         """
         for each in devices:
             toolchain(each)

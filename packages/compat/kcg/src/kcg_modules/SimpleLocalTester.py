@@ -67,7 +67,7 @@ def _count(text: str) -> int:
 def _tune(given: argparse.Namespace) -> int:
     space = read_deepgen(given.config)
     if given.start >= space.size:
-        raise KcgError(f"[kcg] START {given.start}: there are {space.size} configurations, from 0")
+        raise KcgError(f"[kcg] START {given.start} exceeds the {space.size} configurations")
     if given.strategy == "exhaustive":
         strategy: Strategy = Exhaustive(space, first=given.start)
     elif given.start:
@@ -93,7 +93,7 @@ def _tune(given: argparse.Namespace) -> int:
         again = searcher.again(best(found, _FINALISTS))
     _write(given.result, again, found)
     if not again:
-        _say("no configuration ran and was right")
+        _say("no configuration ran with a correct result")
         return 1
     _say(f"best: {again[0].name}")
     _say(f"measured again, against torch.matmul: {again[0].verdict}")
@@ -101,7 +101,7 @@ def _tune(given: argparse.Namespace) -> int:
 
 
 def _write(path: Path, again: Sequence[Measured], found: Sequence[Measured]) -> None:
-    """Return the ten best configurations, those that were measured again first."""
+    """Write the ten best configurations, beginning with those that were measured again."""
     names = {each.name for each in again}
     others = sorted((e for e in found if e.name not in names), key=lambda each: -each.speedup)
     rows = []

@@ -30,12 +30,12 @@ _FINALISTS = 2
 
 
 class OpProxy:
-    """Operators that use a tuned kernel where there is one for exactly their shape."""
+    """Operators that use a tuned kernel if there is one for exactly their shape."""
 
     @staticmethod
     def f_matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """``torch.matmul``, which computes it where no kernel does: the shape has none, it is not
-        float32, or a gradient is wanted.
+        """Compute ``torch.matmul``, with a kernel if possible. ``torch.matmul`` itself runs if the
+        shape has no kernel, the dtype is not float32, or a gradient is needed.
         """
         problem = Problem.between(a, b) if a.device.type == "dl" else None
         if problem is None:
@@ -53,10 +53,10 @@ class OpProxy:
     def f_attention(
         q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Softmax of scaled products, times `v`; no kernel is tuned for it as a whole.
+        """Compute attention from two matrix products; there are no kernels for it as a whole.
 
         :param q: shape (..., queries, width); `k` (..., keys, width), `v` (..., keys, values).
-        :param mask: is added to the products.
+        :param mask: mask to add to the scores.
         """
         products = OpProxy.f_matmul(q, k.transpose(-1, -2)) * q.shape[-1] ** -0.5
         if mask is not None:
@@ -65,7 +65,7 @@ class OpProxy:
 
     @staticmethod
     def GetOpCallCounts() -> dict[str, int]:  # noqa: N802
-        """How many calls tuned kernels served, by operator."""
+        """Return the number of calls that used a tuned kernel, by operator."""
         return dict(_CALLS)
 
     @staticmethod
@@ -76,13 +76,13 @@ class OpProxy:
 
 
 def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noqa: N802, N803
-    """Have :class:`OpProxy` use the kernels that a file names.
+    """Make :class:`OpProxy` use the kernels that a file names.
 
-    They are compiled now, if the vendor has not kept them. A file with a mistake changes nothing.
+    They are compiled now, unless the vendor has cached them. An invalid file changes nothing.
 
-    :returns: how many there are.
-    :raises KcgError: the file or a name in it cannot be used, or a kernel does not compile; names
-        the entry.
+    :returns: the number of kernels.
+    :raises KcgError: the file or a name in it is invalid, or a kernel does not compile; the message
+        names the entry.
     """
     toolchain(deviceId)
     entries = read_json(Path(path)).get("kernels")
@@ -97,8 +97,8 @@ def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noq
             raise KcgError(f"[kcg] {where} is of type {entry.get('type')!r}: only 'matmul' is")
         if entry.get("pklpath"):
             raise KcgError(
-                f"[kcg] {where}: pklpath has to be empty: a pickle runs whatever is in it, and the"
-                " name says all"
+                f"[kcg] {where}: pklpath has to be empty: pickles can execute code, and the name"
+                " is sufficient"
             )
         try:
             made.append(Gemm(config_of(entry["kernelName"]), deviceId))
@@ -117,24 +117,26 @@ def compile_model(
     evaluations: int = _EVALUATIONS,
     save: str | None = None,
 ) -> list[tuple[Problem, Measured | None]]:
-    """Tune the products that a model asks :class:`OpProxy` for, and use what is faster.
+    """Tune the matrix products that a model requests from :class:`OpProxy`, and use kernels that
+        are
+    faster.
 
-    :param run: runs the model once.
-    :param collectInfoOnly: only say which products there are.
-    :param evaluations: configurations of each shape that are measured.
-    :param save: a file for :func:`registerPreCompiledKernelByJson`, written after each shape.
-    :returns: the products, those with the most work first, and the best kernel of each that was
-        measured again; None where nothing was tuned, or no kernel takes the shape.
-    :raises KcgError: `run` cannot be called, or the device runs no kernels.
+        :param run: function that runs the model once.
+        :param collectInfoOnly: only list the products.
+        :param evaluations: number of configurations to measure for each shape.
+        :param save: file for :func:`registerPreCompiledKernelByJson`, written after each shape.
+        :returns: the products, most work first, each with its best kernel that was measured again; None
+            if nothing was tuned, or if no kernel supports the shape.
+        :raises KcgError: `run` is not callable, or the device cannot run kernels.
     """
     toolchain(deviceId)
     if not callable(run):
         raise KcgError(
-            f"[compile_model] {type(run).__name__} cannot be called: give what runs the model, as"
-            " lambda: model(input_ids)"
+            f"[compile_model] {type(run).__name__} cannot be called: pass a function that runs the"
+            " model, such as lambda: model(input_ids)"
         )
     if evaluations < 1:
-        raise KcgError(f"[compile_model] evaluations={evaluations}: give 1 or more")
+        raise KcgError(f"[compile_model] evaluations={evaluations}: must be at least 1")
     calls: Counter[tuple[int, Problem]] = Counter()
     _COLLECTING.append(calls)
     try:
@@ -154,7 +156,7 @@ def compile_model(
     for problem in problems:
         winner = _tuned(problem, deviceId, evaluations)
         found.append((problem, winner))
-        LOG.info("%s: %s", problem, "no kernel takes it" if winner is None else winner.verdict)
+        LOG.info("%s: %s", problem, "no kernel supports it" if winner is None else winner.verdict)
         if winner and winner.verdict and winner.verdict.verdict is Verdict.FASTER:
             _KERNELS[deviceId, problem] = Gemm(winner.config, deviceId)
         if save is not None:

@@ -1,4 +1,4 @@
-"""The search space of a product that no file describes."""
+"""Default search space of a matrix product."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NONE = (
 
 
 def default_space(problem: Problem) -> SearchSpace | None:
-    """Configurations that differ in what a CPU depends on; None if none takes the problem."""
+    """Return configurations of the parameters that matter on a CPU; None if none fits."""
     values = {
         "BATCH_SIZE": [problem.batch],
         "M_SIZE": [problem.m],
@@ -45,5 +45,5 @@ def default_space(problem: Problem) -> SearchSpace | None:
     try:
         return gemm_space(values)
     except SpaceError:
-        # Sizes that no block divides: torch keeps them.
+        # No block size divides the problem: torch.matmul computes it.
         return None

@@ -1,4 +1,4 @@
-"""Errors about what a caller passed."""
+"""Errors about the caller's arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON files: read with clear errors, written whole or not at all."""
+"""JSON files: reading with clear errors, and atomic writing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .errors import KcgError
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """An object.
+    """Read a JSON object.
 
-    :raises KcgError: it cannot be read, or is none.
+    :raises KcgError: the file cannot be read, or is not a JSON object.
     """
     try:
         document = read_regular_json(path, DOCUMENT_BYTES)
@@ -27,9 +27,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
-    """Replace a file: whoever is ended while it is written leaves the one before.
+    """Replace a file atomically: if the process ends during the write, the old file remains.
 
-    :raises KcgError: it cannot be written.
+    :raises KcgError: the file cannot be written.
     """
     if path.exists() and not path.is_file():
         raise KcgError(

@@ -1,15 +1,15 @@
-// C = A B for row-major float matrices, as many as the grid is deep: a block of the grid computes
-// one block of C. The names in capitals are macros, of a configuration.
+// C = A B for a batch of row-major float matrices: each block of the grid computes one block of C;
+// the depth of the grid is the batch. Names in capitals are macros from the configuration.
 #include "dl_cpu_kernel.h"
 
 namespace {
 
 constexpr int64_t kRows = BLOCK_SIZE_M, kColumns = BLOCK_SIZE_N, kDepth = BLOCK_SIZE_K;
 constexpr int64_t kPart = kDepth / LOCAL_SPLIT_U;
-// Macros are not expanded in the pragma.
+// A constant, because macros are not expanded in the pragma.
 constexpr int kUnroll = UNROLL_NUM;
 
-// Copies of a block of A and a block of B, which lie together.
+// Contiguous copies of a block of A and a block of B.
 struct Blocks {
   float left[kRows * kDepth];
   float right[kDepth * kColumns];
@@ -29,8 +29,8 @@ constexpr int lanes(int wanted) { return THREAD_SIZE_N % wanted ? lanes(wanted /
 constexpr int kLanes = lanes(16), kVectors = THREAD_SIZE_N / kLanes;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
-// Sums that one thread of a block adds to C: THREAD_SIZE_M x THREAD_SIZE_N elements in registers,
-// for each of the parts that the sums are split into.
+// Adds the sums of one thread of a block to C: THREAD_SIZE_M x THREAD_SIZE_N elements in registers,
+// for each part into which the sums are split.
 void add_tile(const Blocks& blocks, int64_t row, int64_t column, float* c, int64_t n) {
   for (int64_t part = 0; part < LOCAL_SPLIT_U; ++part) {
     Vector sums[THREAD_SIZE_M][kVectors] = {};
@@ -51,7 +51,7 @@ void add_tile(const Blocks& blocks, int64_t row, int64_t column, float* c, int64
   }
 }
 
-// In the order of warps and of the threads in them.
+// Iterates over warps and their threads.
 void add_block(const Blocks& blocks, float* c, int64_t n) {
   for (int64_t by = 0; by < BLOCK_LAYOUT_Y; ++by)
     for (int64_t bx = 0; bx < BLOCK_LAYOUT_X; ++bx)
@@ -72,7 +72,7 @@ DL_CPU_KERNEL(gemm) {
   const float* a = dl_cpu_argument<const float*>(arguments, 0) + batch * m * k;
   const float* b = dl_cpu_argument<const float*>(arguments, 1) + batch * k * n;
   float* c = dl_cpu_argument<float*>(arguments, 2) + batch * m * n;
-  // BLOCK_MAPPING rows of blocks are walked column by column, so that their B is met in the cache.
+  // Traverses BLOCK_MAPPING rows of blocks column by column, so that their B stays in the cache.
   const int64_t across = n / kColumns, down = m / kRows, group = BLOCK_MAPPING ? BLOCK_MAPPING : 1;
   const int64_t number = block->index[0], top = number / (group * across) * group;
   const int64_t height = down - top < group ? down - top : group;

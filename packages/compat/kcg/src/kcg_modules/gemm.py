@@ -1,4 +1,4 @@
-"""Products of matrices by kernels that configurations make, on tensors of device dl."""
+"""Matrix products by kernels of configurations, on dl tensors."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _USED = (
     *("BLOCK_LAYOUT_Y", "BLOCK_LAYOUT_X", "WARP_LAYOUT_Y", "WARP_LAYOUT_X"),
     *("LOCAL_SPLIT_U", "BLOCK_MAPPING", "UNROLL_NUM", "IS_ATRANS"),
 )
-"""Parameters that a CPU kernel depends on; the others are about loads and stores of GPUs."""
+"""Parameters that matter for a CPU kernel; all others concern loads and stores of GPUs."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """``batch`` products of m x k by k x n matrices."""
+    """Problem: ``batch`` products of m x k by k x n matrices."""
 
     batch: int
     m: int
@@ -40,14 +40,14 @@ class Problem:
 
     @classmethod
     def of(cls, config: Config) -> Problem:
-        """The problem of a configuration."""
+        """Return the problem of a configuration."""
         return cls(config["BATCH_SIZE"], config["M_SIZE"], config["N_SIZE"], config["K_SIZE"])
 
     @classmethod
     def between(cls, a: torch.Tensor, b: torch.Tensor) -> Problem | None:
-        """Return the product that ``torch.matmul`` of two tensors computes, None without a kernel.
+        """Return the problem of ``torch.matmul`` of two tensors; None if kernels do not support it.
 
-        Two dimensions of `b` are for all of `a`, whose rows are then those of one matrix.
+        If `b` has two dimensions, all rows of `a` form one matrix.
         """
         if a.dim() < 2 or b.dim() < 2 or a.shape[-1] != b.shape[-2]:
             return None
@@ -66,12 +66,12 @@ class Problem:
 
     @property
     def operations(self) -> int:
-        """Multiplications and additions."""
+        """Return the number of multiplications and additions."""
         return 2 * self.batch * self.m * self.n * self.k
 
 
 def code_key(config: Config) -> tuple[int, ...]:
-    """Equal for configurations that are the same code on the same problem."""
+    """Return a key that is equal for configurations with the same code and problem."""
     problem = Problem.of(config)
     return (problem.batch, problem.m, problem.n, problem.k, *(int(config[k]) for k in _USED))
 
@@ -80,26 +80,26 @@ def code_key(config: Config) -> tuple[int, ...]:
 def toolchain(device: int) -> KernelExtension:
     """Return the toolchain that compiles and launches on a dl device.
 
-    :raises KcgError: there is no such device, or it takes no kernels in C++.
+    :raises KcgError: the device does not exist, or does not support kernels in C++.
     """
     count = torch.dl.device_count()  # type: ignore[attr-defined]
     if isinstance(device, bool) or not isinstance(device, int) or not 0 <= device < count:
-        raise KcgError(f"[kcg] device {device!r}: there are {count} devices of dl, from 0")
+        raise KcgError(f"[kcg] device {device!r} does not exist; the number is {count}")
     properties = torch.dl.get_device_properties(device)  # type: ignore[attr-defined]
     try:
         found = KernelExtension(properties.vendor, properties.vendor_device)
     except TuningError as error:
-        raise KcgError(f"[kcg] device dl:{device} runs no kernels: {error}") from error
+        raise KcgError(f"[kcg] device dl:{device} cannot run kernels: {error}") from error
     if properties.vendor != "cpu":
         raise KcgError(
-            f"[kcg] device dl:{device} is of vendor {properties.vendor}, and the kernels are C++:"
-            " use one of vendor cpu (DL_VENDORS=cpu)"
+            f"[kcg] device dl:{device} is of vendor {properties.vendor}, but the kernels are C++:"
+            " use a device of vendor cpu (DL_VENDORS=cpu)"
         )
     return found
 
 
 def compiled(config: Config, device: int) -> bytes:
-    """The code of a configuration; the vendor keeps what it compiled before.
+    """Return the compiled code of a configuration, which the vendor caches.
 
     :raises CompileError: it does not compile.
     """
@@ -109,15 +109,17 @@ def compiled(config: Config, device: int) -> bytes:
 
 
 class Gemm:
-    """The kernel of a configuration.
+    """Kernel of a configuration.
 
-    :ivar problem: the only one that it computes.
-    :ivar name: it, as a configuration.
+    :ivar problem: the only problem that it computes.
+    :ivar name: the configuration as a name.
     """
 
     def __init__(self, config: Config, device: int, code: bytes | None = None) -> None:
         """
-        :raises KcgError: it does not compile, or the device runs no such kernels.
+        Load the kernel, compiled if necessary.
+
+        :raises KcgError: it does not compile, or the device cannot run such kernels.
         """
         self.config, self.device = dict(config), device
         self.problem, self.name = Problem.of(config), name_of(config)
@@ -135,14 +137,14 @@ class Gemm:
     def __call__(
         self, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """The product of two tensors whose :class:`Problem` is this kernel's.
+        """Return the product of two tensors that have this kernel's :class:`Problem`.
 
-        :param out: contiguous, of the product's shape.
+        :param out: contiguous tensor for the result, with the product's shape.
         """
         a, b = a.detach().contiguous(), b.detach().contiguous()
         if out is None:
             out = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
-        # The vendor's queue is not torch's: what was enqueued there has to be done.
+        # The kernel runs in the vendor's queue: wait for the work in torch's stream.
         torch.dl.synchronize(self.device)  # type: ignore[attr-defined]
         addresses: list[Any] = [np.int64(tensor.data_ptr()) for tensor in (a, b, out)]
         self._launch(self._how, [*addresses, *self._sizes])

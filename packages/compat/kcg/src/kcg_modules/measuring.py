@@ -1,4 +1,4 @@
-"""Work of a child process: check a kernel, then race it against ``torch.matmul``."""
+"""Worker process: checks a kernel, then times it against ``torch.matmul``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dl_autotune.observers import Race, RaceSettings, race
 from .gemm import Gemm, Problem
 
 _GUARD = 4096
-"""Elements around the output that no kernel may write."""
+"""Number of guard elements around the output, which kernels must not write."""
 _SHORTEST = 2e-4
-"""Seconds: below it, several calls are timed as one."""
+"""Time in seconds below which several calls are timed together."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Ask for the :class:`Race` of a kernel against ``torch.matmul`` on the device."""
+    """Request for the :class:`Race` of a kernel against ``torch.matmul`` on the device."""
 
     config: dict[str, Any]
     code: bytes = field(repr=False)
@@ -34,7 +34,7 @@ class Measure:
 
 
 def serve() -> Callable[[Measure], Race]:
-    """The handler."""
+    """Return the handler of requests."""
 
     def handle(request: Measure) -> Race:
         gemm = Gemm(request.config, request.device, request.code)
@@ -59,9 +59,9 @@ def judge(
     b: np.ndarray[Any, np.dtype[np.float32]],
     given: tuple[torch.Tensor, torch.Tensor],
 ) -> None:
-    """Check that a product is within rounding of float64, and that all else is unchanged.
+    """Check that a product agrees with float64 up to rounding, and that other memory is unchanged.
 
-    :raises TuningError: it is not.
+    :raises TuningError: the product is wrong, or other memory has changed.
     """
     batch, m, n = a.shape[0], a.shape[1], b.shape[2]
     around = torch.full((batch * m * n + 2 * _GUARD,), float("nan"), device=given[0].device)
@@ -79,14 +79,14 @@ def judge(
     if not outcome.ok:
         raise TuningError(outcome.report("the product is wrong"))
     if not (found[:_GUARD].isnan().all() and found[-_GUARD:].isnan().all()):
-        raise TuningError("writes outside of the product")
+        raise TuningError("it writes outside the product")
     for name, before, now in zip("AB", (a, b), given, strict=True):
         if before.tobytes() != now.cpu().numpy().tobytes():
-            raise TuningError(f"changes its input {name}")
+            raise TuningError(f"it changes its input {name}")
 
 
 def timed(compute: Callable[[], object]) -> Callable[[], float]:
-    """A call that computes, and returns the seconds of once."""
+    """Return a function that runs the computation and returns the time of one run in seconds."""
 
     def once(times: int = 1) -> float:
         torch.dl.synchronize()  # type: ignore[attr-defined]
@@ -102,5 +102,5 @@ def timed(compute: Callable[[], object]) -> Callable[[], float]:
 
 
 def teraflops(problem: Problem, seconds: float) -> float:
-    """The rate of a product, in 1e12 operations per second."""
+    """Return the rate of a product in 1e12 operations per second."""
     return problem.operations / seconds / 1e12

@@ -1,4 +1,4 @@
-"""Names of kernels, which are configurations: ``kcg_MM_bM1024N1024K1024isAT1W64_BM32...``."""
+"""Names of kernels, which encode configurations: ``kcg_MM_bM1024N1024K1024isAT1W64_BM32...``."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _LABELS = {
     "UN": "UNROLL_NUM", "RP": "REG_PREFETCH", "SP": "SHARED_PREFETCH",
     "LC": "LOAD_CONTINUOUS", "RC": "STORE_CONTINUOUS",
 }  # fmt: skip
-"""In the order of the name, after the batch, which is empty where there is none."""
+"""Labels in the order of the name, after the batch, which is empty for a batch of 1."""
 _PATTERN = re.compile(r"kcg_MM_b(\d*)" + "".join(f"{label}(\\d+)" for label in _LABELS))
 
 
 def name_of(config: Config) -> str:
-    """The name of a configuration's kernel."""
+    """Return the name of a configuration's kernel."""
     batch = config["BATCH_SIZE"]
     values = "".join(f"{label}{config[key]}" for label, key in _LABELS.items())
     return f"kcg_MM_b{'' if batch == 1 else batch}{values}"
 
 
 def config_of(name: str) -> dict[str, int]:
-    """The configuration that a name is.
+    """Return the configuration that a name encodes.
 
-    :raises KcgError: it is not such a name, or not a valid configuration.
+    :raises KcgError: the name or the configuration is invalid.
     """
     found = _PATTERN.fullmatch(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""A search: compile ahead, measure one at a time, and measure the best again."""
+"""Search: compiles ahead, measures one kernel at a time, and measures the best again."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ LOG = logging.getLogger("kcg")
 _COMPILERS = 2
 _SECONDS = 120.0
 _PROCESSES = 3
-"""In which the best is measured again."""
+"""Number of processes in which the best is measured again."""
 _SEARCHING = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
 _AGAIN = RaceSettings(looks=(8,), seconds=3.0)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel that is right, against ``torch.matmul``.
+    """Measurement of a correct kernel, compared with ``torch.matmul``.
 
-    :ivar milliseconds: the median.
-    :ivar baseline: milliseconds of ``torch.matmul``, measured in turn with it.
-    :ivar verdict: of fresh processes that chose nothing; None while there were none.
+    :ivar milliseconds: median time.
+    :ivar baseline: median time of ``torch.matmul`` in milliseconds, measured alternately.
+    :ivar verdict: verdict of the re-measurement in fresh processes; None before it.
     """
 
     config: dict[str, Any]
@@ -45,12 +45,12 @@ class Measured:
 
     @property
     def name(self) -> str:
-        """Name of the kernel."""
+        """Return the name of the kernel."""
         return name_of(self.config)
 
     @property
     def teraflops(self) -> float:
-        """1e12 operations per second."""
+        """Return the rate in 1e12 operations per second."""
         return teraflops(Problem.of(self.config), self.milliseconds / 1e3)
 
     @classmethod
@@ -69,7 +69,7 @@ Answer = Measured | str
 
 
 class Searcher:
-    """Measures configurations on one device; to be closed."""
+    """Measures configurations on one device; a context manager."""
 
     def __init__(self, device: int) -> None:
         toolchain(device)
@@ -89,9 +89,9 @@ class Searcher:
     def search(
         self, space: SearchSpace, strategy: Strategy, most: int
     ) -> Iterator[tuple[int, dict[str, Any], Answer]]:
-        """Measure what a strategy proposes, until there are `most`.
+        """Measure up to `most` configurations that a strategy proposes.
 
-        :returns: as they come: point, configuration, and what came of it.
+        :returns: an iterator over point, configuration and answer.
         """
         count = 0
         while count < most and (points := strategy.ask(min(2 * _COMPILERS, most - count))):
@@ -100,14 +100,14 @@ class Searcher:
                 self._compile(config)
             for point, config in zip(points, configs, strict=True):
                 answer = self.measure(config, point)
-                # Less is better; problems differ in time, not in what torch needs for them.
+                # Less is better. The speedup makes different problems comparable.
                 value = 1 / answer.speedup if isinstance(answer, Measured) else None
                 strategy.tell([Outcome(point, value)])
                 yield point, config, answer
                 count += 1
 
     def measure(self, config: dict[str, Any], seed: int) -> Answer:
-        """Measure one, unless the same code was."""
+        """Measure a configuration, unless the same code has been measured."""
         key = code_key(config)
         if key not in self._answers:
             self._answers[key] = self._measure(config, seed)
@@ -117,9 +117,9 @@ class Searcher:
         return answer
 
     def again(self, finalists: Sequence[Measured]) -> list[Measured]:
-        """Measure some in fresh processes, which chose nothing; the best first.
+        """Measure finalists in fresh processes, independent of the search; return the best first.
 
-        One that fails now is left out.
+        A finalist that fails now is omitted.
         """
         races: dict[str, list[Race]] = {each.name: [] for each in finalists}
         for number in range(_PROCESSES):
@@ -152,7 +152,7 @@ class Searcher:
             request = Measure(config, code, self._device, _SEARCHING, seed)
             return Measured.of(config, [self._worker.call(request, _SECONDS)])
         except (CompileError, WorkerError) as error:
-            # A wrong kernel may have written anywhere: its process measures nothing more.
+            # A wrong kernel may have written anywhere, so its process is not used again.
             self._worker.stop()
             return str(error)
 

@@ -1,4 +1,4 @@
-"""Arguments of a launch, as bytes that a worker can be sent."""
+"""Arguments of a launch, converted to bytes that can be sent to a worker process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .errors import MskppError
 
 Packed = bytes | NDArray[Any]
-"""An array behind a pointer, or a value."""
+"""Argument: an array for a pointer, or the bytes of a value."""
 _SCALARS = {
     "bool": np.bool_, "char": np.int8, "float": np.float32, "double": np.float64,
     "int": np.int32, "unsigned": np.uint32, "unsigned int": np.uint32, "size_t": np.uint64,
@@ -21,14 +21,14 @@ _SCALARS = {
 
 
 def packed(arguments: Sequence[Any], types: Sequence[str] | None) -> list[Packed]:
-    """Copies: of numpy arrays, of structures of ctypes, of numbers.
+    """Return copies of numpy arrays, ctypes structures and numbers.
 
-    :param types: of the kernel's parameters; None where they are not known.
-    :raises MskppError: there are too many or too few, or one is of no such kind.
+    :param types: types of the kernel's parameters; None if they are not known.
+    :raises MskppError: the number of arguments is wrong, or an argument has an unsupported type.
     """
     if types is not None and len(arguments) != len(types):
         raise MskppError(
-            f"[mskpp] the kernel has {len(types)} parameters, and {len(arguments)} were given"
+            f"[mskpp] the kernel has {len(types)} parameters, but {len(arguments)} were given"
         )
     found: list[Packed] = []
     for at, value in enumerate(arguments):
@@ -36,7 +36,7 @@ def packed(arguments: Sequence[Any], types: Sequence[str] | None) -> list[Packed
         if isinstance(value, np.ndarray):
             if not value.flags.c_contiguous or not value.flags.writeable:
                 raise MskppError(
-                    f"[mskpp] argument {at} is not contiguous or not writable: give a copy of it"
+                    f"[mskpp] argument {at} is not contiguous or not writable: pass a copy"
                 )
             found.append(value.copy())
         elif isinstance(value, np.generic):
@@ -48,8 +48,8 @@ def packed(arguments: Sequence[Any], types: Sequence[str] | None) -> list[Packed
         else:
             raise MskppError(
                 f"[mskpp] argument {at} is {value!r}: a parameter"
-                f"{'' if wanted is None else ' of type ' + wanted} takes a numpy array where it is"
-                " GM_ADDR, else a ctypes.Structure, a numpy scalar, or a number"
+                f"{'' if wanted is None else ' of type ' + wanted} takes a numpy array for"
+                " GM_ADDR, otherwise a ctypes.Structure, a numpy scalar, or a number"
             )
     return found
 
@@ -75,6 +75,6 @@ def _number(value: float, wanted: str, at: int) -> bytes:
 
 
 def write_back(written: Mapping[int, NDArray[Any]], arguments: Sequence[Any]) -> None:
-    """Put what a kernel wrote into the caller's arrays."""
+    """Copy the results of a kernel to the caller's arrays."""
     for at, array in written.items():
         arguments[at][...] = array

@@ -1,4 +1,4 @@
-"""Build scripts, and the kernels that come of them."""
+"""Build scripts, and compiled kernels."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SAID_LINES = 12
 
 
 class CompiledKernel:
-    """A kernel that was built; ``kernel[blocks](*arguments)`` launches it.
+    """Compiled kernel; ``kernel[blocks](*arguments)`` launches it.
 
-    :ivar path: the library.
-    :ivar generated: what it was made from; None where a binary was all there was.
-    :ivar build_script: what made it.
+    :ivar path: path of the library.
+    :ivar generated: its launch source; None if only the binary is known.
+    :ivar build_script: the script that built it.
     """
 
     def __init__(self, path: Path, generated: Generated | None, build_script: str | None) -> None:
@@ -45,18 +45,18 @@ class CompiledKernel:
             kernel_name: str | None = None,
             repeat: int = 1,
         ) -> None:
-            """Run to the end, and put what the kernel wrote into the arrays that were given.
+            """Run the kernel to the end, and write the results to the arrays that were passed.
 
             :param timeout: milliseconds.
             :raises MskppError: an argument does not fit, or the kernel failed.
             """
             del kernel_name
             if stream is not None:
-                raise MskppError("[mskpp] stream: kernels of dl:cpu run to their end; leave it out")
+                raise MskppError("[mskpp] stream: kernels of dl:cpu are synchronous; leave it out")
             if device_id not in (None, 0):
                 raise MskppError(f"[mskpp] device_id {device_id!r}: dl:cpu has one device, 0")
             if repeat < 1 or timeout <= 0:
-                raise MskppError(f"[mskpp] repeat={repeat}, timeout={timeout}: give 1 or more")
+                raise MskppError(f"[mskpp] repeat={repeat}, timeout={timeout}: must be at least 1")
             types = self.generated.bound if self.generated else None
             given = packed(arguments, types)
             for each in RECORDINGS:
@@ -81,11 +81,11 @@ def compile(
     output_bin_path: str = "_gen_module.so",
     use_cache: bool = False,
 ) -> CompiledKernel:
-    """Build what :meth:`Launcher.code_gen` wrote.
+    """Build a source written by :meth:`Launcher.code_gen`.
 
-    :param build_script: is called with the source and the library that it has to make.
-    :param use_cache: take the library that is there, if it is newer than both sources.
-    :raises MskppError: the script fails, hangs, or makes nothing.
+    :param build_script: script that is called with the source and the library to build.
+    :param use_cache: use an existing library if it is newer than both sources.
+    :raises MskppError: the script fails, hangs, or does not create the library.
     """
     source, output = Path(launch_src_file).absolute(), Path(output_bin_path).absolute()
     if source not in GENERATED:
@@ -99,10 +99,10 @@ def compile(
 def get_kernel_from_binary(
     kernel_binary_file: str, kernel_type: str | None = None, tiling_key: int | None = None
 ) -> CompiledKernel:
-    """A kernel that :func:`compile` built before.
+    """Return a kernel that :func:`compile` built before.
 
-    :param kernel_type: says which cores of an Ascend device run it; it means nothing here.
-    :raises MskppError: there is no such file, or a tiling key is asked for.
+    :param kernel_type: kind of core of an Ascend device; ignored.
+    :raises MskppError: the file does not exist, or a tiling key is given.
     """
     del kernel_type
     if tiling_key:
@@ -116,7 +116,7 @@ def get_kernel_from_binary(
 def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_SECONDS) -> None:
     """Run a build script.
 
-    :raises MskppError: it fails, takes longer than `seconds`, or makes nothing.
+    :raises MskppError: it fails, takes longer than `seconds`, or does not create `output`.
     """
     path = Path(script).absolute()
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Errors about what a caller passed; msKPP raises ValueError and RuntimeError too."""
+"""Errors about the caller's arguments. Like msKPP's, they are ValueError and RuntimeError."""
 
 from __future__ import annotations
 

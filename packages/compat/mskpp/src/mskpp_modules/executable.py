@@ -31,15 +31,15 @@ _RUNS: list[list[tuple[CompiledExecutable, tuple[str, ...]]]] = []
 
 
 class CompiledExecutable:
-    """A program that was built; calling it with arguments runs it."""
+    """Compiled program; calling it with arguments runs it."""
 
     def __init__(self, path: Path, source: Path, build_script: str) -> None:
         self.path, self.source, self.build_script = path, source, build_script
 
     def __call__(self, *arguments: Any) -> None:
-        """Run it to its end.
+        """Run the program to its end.
 
-        :raises MskppError: its status is not 0, or it does not end.
+        :raises MskppError: its exit code is not 0, or it exceeds the timeout.
         """
         words = tuple(map(str, arguments))
         for each in _RUNS:
@@ -55,8 +55,8 @@ def compile_executable(
 ) -> CompiledExecutable:
     """Build a program.
 
-    :param build_script: is called with the source and the program that it has to make.
-    :raises MskppError: the script fails, hangs, or makes nothing.
+    :param build_script: script that is called with the source and the program to build.
+    :raises MskppError: the script fails, hangs, or does not create the program.
     """
     source, output = Path(src_file).absolute(), Path(output_bin_path).absolute()
     if not source.is_file():
@@ -67,9 +67,9 @@ def compile_executable(
 
 
 def run_program(path: Path, words: Sequence[str]) -> float:
-    """Run a program, and return the seconds from its start to its end.
+    """Run a program, and return its run time in seconds.
 
-    :raises MskppError: its status is not 0, or it does not end.
+    :raises MskppError: its exit code is not 0, or it exceeds the timeout.
     """
     start = time.perf_counter()
     try:
@@ -88,17 +88,17 @@ def run_program(path: Path, words: Sequence[str]) -> float:
 def autotune_v2(
     configs: Sequence[Config], warmup_times: int = 5
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Tune the program that a function runs, whenever it is called.
+    """Tune the program that a function runs, in each call.
 
-    Times are of the whole program, start and end included. They go to the terminal, and to
-    ``MSKL_AUTOTUNE_RESULTS_<time>.csv``.
+    Times are those of the whole program, including startup and exit. They are printed, and written
+    to ``MSKL_AUTOTUNE_RESULTS_<time>.csv``.
 
-    :param warmup_times: runs before the first that counts, 0 to 500.
+    :param warmup_times: number of warm-up runs, 0 to 500.
     :raises MskppError: a parameter is out of range.
     """
     checked = check_configs(configs)
     if isinstance(warmup_times, bool) or not 0 <= warmup_times <= 500:
-        raise MskppError(f"[autotune_v2] warmup_times={warmup_times!r}: give 0 to 500")
+        raise MskppError(f"[autotune_v2] warmup_times={warmup_times!r}: must be 0 to 500")
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -110,7 +110,7 @@ def autotune_v2(
             finally:
                 _RUNS.remove(runs)
             if not runs:
-                raise MskppError(f"[autotune_v2] {function.__name__} ran no program")
+                raise MskppError(f"[autotune_v2] {function.__name__} did not run a program")
             _tune(*runs[0], checked, warmup_times)
             return result
 

@@ -1,4 +1,4 @@
-"""The source that launches a kernel: a loop over its blocks, with the arguments it is given."""
+"""Source that launches a kernel: a loop over its blocks with the given arguments."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ extern "C" void dl_mskpp_launch(int64_t blocks, void** arguments) {{
 
 @dataclass(frozen=True)
 class KernelInvokeConfig:
-    """A kernel and the file that defines it.
+    """Kernel and the file that defines it.
 
     :raises MskppError: the file cannot be read.
     """
@@ -64,13 +64,13 @@ class KernelInvokeConfig:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Return the path of the file."""
         return Path(self.kernel_src_file).absolute()
 
     def text(self) -> str:
-        """The source.
+        """Return the source.
 
-        :raises MskppError: it cannot be read.
+        :raises MskppError: the file cannot be read.
         """
         try:
             return read_regular_text(self.path, SOURCE_BYTES)
@@ -80,14 +80,14 @@ class KernelInvokeConfig:
 
 @dataclass(frozen=True)
 class Generated:
-    """A launch source that was written: of which kernel, with which types for a template's."""
+    """Launch source that was written: its kernel, and the types for template parameters."""
 
     config: KernelInvokeConfig
     signature: Signature
     bound: tuple[str, ...]
 
     def source(self, kernel: Path) -> str:
-        """The text that launches the kernel in another file, which differs in values alone."""
+        """Return the launch source for another file of the kernel that differs only in values."""
         types = self.bound
         return _SOURCE.format(
             name=self.signature.name,
@@ -105,18 +105,18 @@ GENERATED: dict[Path, Generated] = {}
 
 
 class Launcher:
-    """Writes the source that launches a kernel."""
+    """Writer of the source that launches a kernel."""
 
     def __init__(self, config: KernelInvokeConfig) -> None:
         if not isinstance(config, KernelInvokeConfig):
-            raise MskppError(f"[mskpp] Launcher takes a KernelInvokeConfig, not {config!r}")
+            raise MskppError(f"[mskpp] Launcher needs a KernelInvokeConfig, not {config!r}")
         self._config = config
 
     def code_gen(self, gen_file: str = "_gen_launch.cpp") -> str:
-        """Write it, and return its path.
+        """Write the launch source, and return its path.
 
-        What a kernel's template leaves open is what the arguments are of the Python function that
-        this is called under, which has the same parameters as the kernel.
+        For a kernel template, the caller must be a Python function with the same parameters as the
+        kernel. The types of its arguments are the template arguments.
 
         :raises MskppError: the kernel is not found, or there is no such function.
         """
@@ -130,7 +130,7 @@ class Launcher:
 
 
 def _bound(signature: Signature) -> tuple[str, ...]:
-    """The types of the parameters, those of a template by the names of the arguments' classes."""
+    """Return the parameter types; template parameters become the class names of the arguments."""
     if not signature.open:
         return signature.types
     frame = inspect.currentframe()
@@ -147,8 +147,8 @@ def _bound(signature: Signature) -> tuple[str, ...]:
                 )
         frame = frame.f_back
     raise MskppError(
-        f"[mskpp] {signature.name} is a template: call code_gen under a function that has the"
-        f" kernel's {len(signature.types)} parameters, so that its arguments say the types"
+        f"[mskpp] {signature.name} is a template: call code_gen in a function that has the"
+        f" kernel's {len(signature.types)} parameters, whose arguments determine the types"
     )
 
 

@@ -1,4 +1,4 @@
-"""The launches of a function that is to be tuned."""
+"""Recording of the launches of a function that is being tuned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Launched:
-    """One launch, with its arguments as they were before it."""
+    """Launch with its arguments before the launch."""
 
     kernel: CompiledKernel
     blocks: int
@@ -20,4 +20,4 @@ class Launched:
 
 
 RECORDINGS: list[list[Launched]] = []
-"""Those that are being made."""
+"""Recordings in progress."""

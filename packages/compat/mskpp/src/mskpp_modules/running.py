@@ -1,4 +1,4 @@
-"""Work of a child process: load a library, launch its kernel, compare two kernels."""
+"""Worker process: loads a library, launches its kernel, and compares two kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ void dl_mskpp_launch(int64_t blocks, void** arguments);
 
 @dataclass(frozen=True)
 class Launch:
-    """Ask for the arrays that a launch writes, by the positions of arguments."""
+    """Request for the arrays that a launch writes, by argument position."""
 
     path: Path
     blocks: int
@@ -38,9 +38,9 @@ class Launch:
 
 @dataclass(frozen=True)
 class Compare:
-    """Ask for the race of a candidate against the kernel as it is.
+    """Request to time a candidate against the unmodified kernel.
 
-    :ivar warmup: microseconds.
+    :ivar warmup: warm-up time in microseconds.
     """
 
     path: Path
@@ -53,7 +53,7 @@ class Compare:
 
 
 class Prepared:
-    """A library with arguments of its own, arrays between guard bands."""
+    """Loaded library with copies of the arguments, whose arrays have guard bands."""
 
     def __init__(self, path: Path, blocks: int, arguments: list[Packed]) -> None:
         self._ffi = FFI()
@@ -73,7 +73,7 @@ class Prepared:
             size = self._library.dl_mskpp_size(at)
             if size != len(there):
                 raise TuningError(
-                    f"argument {at} has {len(there)} bytes, and the kernel's parameter has {size}"
+                    f"argument {at} has {len(there)} bytes, but the kernel's parameter has {size}"
                 )
             self._kept.append(self._ffi.new("char[]", bytes(there)))
             self._table[at] = self._kept[-1]
@@ -90,29 +90,29 @@ class Prepared:
         return address.to_bytes(8, "little")
 
     def __call__(self) -> float:
-        """Launch, and return the seconds."""
+        """Launch the kernel, and return the time in seconds."""
         start = time.perf_counter()
         self._library.dl_mskpp_launch(self._blocks, self._table)
         return time.perf_counter() - start
 
     def arrays(self) -> dict[int, NDArray[Any]]:
-        """The arrays as they are now.
+        """Return the current arrays.
 
-        :raises TuningError: something was written around one.
+        :raises TuningError: the kernel wrote outside an array.
         """
         found = {}
         for at, (value, around) in enumerate(zip(self._given, self._around, strict=True)):
             if isinstance(value, bytes):
                 continue
             if (around[:_GUARD] != 0xA5).any() or (around[-_GUARD:] != 0xA5).any():
-                raise TuningError(f"writes outside of argument {at}")
+                raise TuningError(f"it writes outside argument {at}")
             inside = around[_GUARD:-_GUARD].copy()
             found[at] = inside.view(value.dtype).reshape(value.shape)
         return found
 
 
 def serve() -> Callable[[Any], Any]:
-    """The handler."""
+    """Return the handler of requests."""
 
     def handle(request: Launch | Compare) -> Any:
         if isinstance(request, Launch):
@@ -138,12 +138,12 @@ def _compare(request: Compare) -> Any:
         while 1e6 * spent < request.warmup:
             spent += each()
     found = race(baseline, candidate, request.settings, seed=request.seed)
-    _judge(request, expected, "right at first, and after it was timed: ")
+    _judge(request, expected, "correct before timing, but not after it: ")
     return found
 
 
 def _judge(request: Compare, expected: dict[int, NDArray[Any]], when: str) -> None:
-    """Check that a launch on the same arguments writes the same, but for rounding."""
+    """Check that a launch with the same arguments has the same results up to rounding."""
     made = Prepared(request.path, request.blocks, request.arguments)
     made()
     try:
@@ -154,16 +154,17 @@ def _judge(request: Compare, expected: dict[int, NDArray[Any]], when: str) -> No
         wanted, given = expected[at], request.arguments[at]
         assert not isinstance(given, bytes)
         if wanted.tobytes() == given.tobytes() != array.tobytes():
-            raise TuningError(f"{when}changes its input, argument {at}")
+            raise TuningError(f"{when}it changes its input, argument {at}")
         if wrong := _wrong(array, wanted):
             raise TuningError(
-                f"{when}argument {at} is wrong: {wrong} of {array.size} elements are not what the"
-                " kernel as it is writes"
+                f"{when}argument {at} is wrong: {wrong} of {array.size} elements differ from those"
+                " of the unmodified kernel"
             )
 
 
 def _wrong(actual: NDArray[Any], wanted: NDArray[Any]) -> int:
-    """The elements that differ by more than some roundings of the largest."""
+    """Return the number of elements that differ by more than a few rounding steps of the
+    largest."""
     if wanted.dtype.kind not in "fc":
         return int((actual != wanted).sum())
     finite = np.abs(wanted[np.isfinite(wanted)]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The parameters of a kernel, as its C++ source declares them."""
+"""Parser for the parameters of a kernel in its C++ source."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _OPEN, _CLOSE = "(<{[", ")>}]"
 class Signature:
     """Signature of a kernel.
 
-    :ivar types: of its parameters, as they are written.
-    :ivar open: the types that are parameters of a template.
+    :ivar types: types of its parameters, as in the source.
+    :ivar open: the types that are template parameters.
     """
 
     name: str
@@ -26,9 +26,9 @@ class Signature:
 
 
 def find_signature(source: str, name: str, file: str) -> Signature:
-    """Find the kernel of a name.
+    """Find a kernel by name.
 
-    :raises MskppError: there is none, or its declaration is beyond what is read here.
+    :raises MskppError: it does not exist, or its declaration is not supported.
     """
     text = _COMMENT.sub(" ", source)
     found = re.search(rf"\bvoid\s+{re.escape(name)}\s*\(", text)
@@ -36,7 +36,7 @@ def find_signature(source: str, name: str, file: str) -> Signature:
         raise MskppError(f"[mskpp] {file} has no kernel 'void {name}(...)'")
     inside = _balanced(text, found.end())
     if inside is None:
-        raise MskppError(f"[mskpp] {file}: the parameters of {name} have no end")
+        raise MskppError(f"[mskpp] {file}: the parameter list of {name} is not closed")
     types = []
     for parameter in _split(inside):
         declared = re.fullmatch(r"(.+?[\s&*>])\s*\w+", parameter.partition("=")[0].strip(), re.S)
@@ -52,8 +52,8 @@ def find_signature(source: str, name: str, file: str) -> Signature:
         word = re.fullmatch(r"\s*(?:class|typename)\s+(\w+)\s*", each)
         if word is None:
             raise MskppError(
-                f"[mskpp] {file}: template parameter {each.strip()!r} of {name} is not a type, so"
-                " that arguments cannot say what it is"
+                f"[mskpp] {file}: template parameter {each.strip()!r} of {name} is not a type:"
+                " arguments cannot determine it"
             )
         names.append(word[1])
     return Signature(name, tuple(types), frozenset(names) & set(types))
@@ -69,7 +69,7 @@ def _balanced(text: str, start: int) -> str | None:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that are in no bracket."""
+    """Return the parts between the commas outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in _OPEN) - (letter in _CLOSE)

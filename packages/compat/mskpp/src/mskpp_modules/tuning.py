@@ -1,4 +1,4 @@
-"""``@autotune``: the configurations of a kernel against the kernel as it is."""
+"""``@autotune``: configurations of a kernel compared with the unmodified kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .running import Compare, serve
 
 LOG = logging.getLogger("mskpp")
 _PROCESSES = 3
-"""In which the best is measured again."""
+"""Number of processes in which the best configuration is measured again."""
 _SECONDS = 300.0
 _MOST_COMPILERS = 32
 Config = dict[str, str]
@@ -39,10 +39,11 @@ Config = dict[str, str]
 class Tuned:
     """Result of tuning.
 
-    :ivar microseconds: the medians, by number; None where a configuration failed.
-    :ivar failures: why, by number.
-    :ivar best: its number; None if all failed.
-    :ivar verdict: of the best against the kernel as it is, measured again in fresh processes.
+    :ivar microseconds: median times by index of the configuration; None if it failed.
+    :ivar failures: reasons of failures by index.
+    :ivar best: index of the best configuration; None if all failed.
+    :ivar verdict: verdict on the best one against the unmodified kernel, measured in fresh
+        processes.
     """
 
     microseconds: tuple[float | None, ...]
@@ -57,21 +58,21 @@ def autotune(
     repeat: int = 1,
     device_ids: Sequence[int] = (0,),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Tune the kernel that a function launches, whenever it is called.
+    """Tune the kernel that a function launches, in each call.
 
-    The function itself runs once, with the kernel as it is, and what it returns is returned. What
-    was found is in its attribute ``tuned``.
+    The function itself runs once, with the unmodified kernel, and its result is returned. The
+    result of tuning is in the attribute ``tuned``.
 
     :param configs: values by the key of a marker in the kernel's source.
-    :param warmup: microseconds of running before the first time that counts, 1 to 100000.
-    :param repeat: times that count, at least, 1 to 10000.
-    :param device_ids: the first of them is used; dl:cpu has device 0.
+    :param warmup: warm-up time in microseconds, 1 to 100000.
+    :param repeat: minimum number of timed launches, 1 to 10000.
+    :param device_ids: devices, of which the first is used; dl:cpu has device 0.
     :raises MskppError: a parameter is out of range.
     """
     checked = check_configs(configs)
     for name, value, most in (("warmup", warmup, 100000), ("repeat", repeat, 10000)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise MskppError(f"[autotune] {name}={value!r}: give 1 to {most}")
+            raise MskppError(f"[autotune] {name}={value!r}: must be 1 to {most}")
     if list(device_ids)[:1] != [0]:
         raise MskppError(f"[autotune] device_ids={device_ids!r}: dl:cpu has device 0")
 
@@ -85,7 +86,7 @@ def autotune(
             finally:
                 RECORDINGS.remove(launches)
             if not launches:
-                raise MskppError(f"[autotune] {function.__name__} launched no kernel")
+                raise MskppError(f"[autotune] {function.__name__} did not launch a kernel")
             tuned.tuned = tune(launches[0], checked, warmup, repeat)  # type: ignore[attr-defined]
             return result
 
@@ -95,28 +96,29 @@ def autotune(
 
 
 def check_configs(configs: Sequence[Config]) -> list[Config]:
-    """Copies.
+    """Check configurations, and return copies.
 
-    :raises MskppError: there are no configurations, or one is not a mapping of texts.
+    :raises MskppError: there are no configurations, or one is not a mapping of strings.
     """
     if not configs:
-        raise MskppError("[autotune] configs is empty: give one or more")
+        raise MskppError("[autotune] configs is empty: pass one or more")
     for number, config in enumerate(configs):
         if not isinstance(config, dict) or not config:
-            raise MskppError(f"[autotune] configs[{number}] is {config!r}: give a dict of texts")
+            raise MskppError(f"[autotune] configs[{number}] is {config!r}: pass a dict of strings")
         for key, value in config.items():
             if not isinstance(key, str) or not isinstance(value, str):
-                raise MskppError(f"[autotune] configs[{number}]: {key!r}: {value!r} are not texts")
+                raise MskppError(f"[autotune] configs[{number}]: {key!r}: {value!r} are not str")
     return [dict(config) for config in configs]
 
 
 def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> Tuned:
-    """Build all, race each against the kernel as it is, and measure the best again.
+    """Build all configurations, time each against the unmodified kernel, and measure the best
+    again.
 
-    Prints a line for each configuration that is right, and the number of the best.
+    Prints a line for each correct configuration, and the index of the best.
     """
     if launch.kernel.generated is None:
-        raise MskppError("[autotune] the kernel is a binary: there is no source to tune")
+        raise MskppError("[autotune] the kernel is a binary without source, which cannot be tuned")
     settings = RaceSettings(looks=(max(4, -(-repeat // 3)),), seconds=10.0)
     keep = os.environ.get("MSKPP_LOG_LEVEL") == "0"
     folder = Path(tempfile.mkdtemp(prefix="mskpp-"))
@@ -124,7 +126,7 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
     failures: dict[int, str] = {}
     compilers = min(max((os.cpu_count() or 1) // 2, 1), _MOST_COMPILERS)
     with ThreadPoolExecutor(compilers) as pool, Worker(serve) as worker:
-        # Built again: what the function built may be gone when it has returned.
+        # Built again, because the function's own library may not exist after it has returned.
         baseline = pool.submit(_build, launch, {}, folder / "default")
         building = [
             pool.submit(_build, launch, config, folder / str(number))
@@ -143,11 +145,11 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
         best = max(races, key=lambda each: races[each].interval.ratio, default=None)
         verdict = None
         if best is None:
-            LOG.error("no configuration ran and was right")
+            LOG.error("no configuration ran with correct results")
         else:
             report_line(f"Best config: No.{best}")
             verdict = _again(launch, baseline, building[best], warmup, settings)
-            LOG.info("No.%d against the kernel as it is: %s", best, verdict)
+            LOG.info("No.%d against the unmodified kernel: %s", best, verdict)
     if keep:
         LOG.info("generated files are kept in %s", folder)
     else:
@@ -159,7 +161,7 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
 
 
 def report_line(line: str) -> None:
-    """Write a line for whoever runs or reads the script."""
+    """Write a line to the output of the script."""
     write_output(line + "\n")
     sys.stdout.flush()
 
@@ -221,7 +223,7 @@ def _again(
                     _raced(worker, launch, baseline, building, warmup, settings, 1000 + number)
                 )
             except WorkerError as error:
-                LOG.error("the best failed when it was measured again: %s", error)
+                LOG.error("the best configuration failed when it was measured again: %s", error)
                 return None
     return claim(races, Calibration(0.0, 1), seed=0)
 

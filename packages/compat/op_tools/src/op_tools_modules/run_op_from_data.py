@@ -1,4 +1,4 @@
-"""``python -m op_tools.run_op_from_data``: captured operators run again."""
+"""``python -m op_tools.run_op_from_data``: replay captured operators."""
 
 from __future__ import annotations
 
