@@ -118,16 +118,15 @@ def compile_model(
     save: str | None = None,
 ) -> list[tuple[Problem, Measured | None]]:
     """Tune the matrix products that a model requests from :class:`OpProxy`, and use kernels that
-        are
-    faster.
+    are faster.
 
-        :param run: function that runs the model once.
-        :param collectInfoOnly: only list the products.
-        :param evaluations: number of configurations to measure for each shape.
-        :param save: file for :func:`registerPreCompiledKernelByJson`, written after each shape.
-        :returns: the products, most work first, each with its best kernel that was measured again; None
-            if nothing was tuned, or if no kernel supports the shape.
-        :raises KcgError: `run` is not callable, or the device cannot run kernels.
+    :param run: function that runs the model once.
+    :param collectInfoOnly: only list the products.
+    :param evaluations: number of configurations to measure for each shape.
+    :param save: file for :func:`registerPreCompiledKernelByJson`, written after each shape.
+    :returns: the products, most work first, each with its best kernel that was measured again; None
+        if nothing was tuned, or if no kernel supports the shape.
+    :raises KcgError: `run` is not callable, or the device cannot run kernels.
     """
     toolchain(deviceId)
     if not callable(run):

@@ -82,7 +82,7 @@ class EngineProgram:
         """Return the new tensors of the graph. ``sizes`` is empty, because the sizes of an engine's
         graph are fixed.
 
-                :raises RuntimeError: the engine failed and may have written to an argument.
+        :raises RuntimeError: the engine failed and may have written to an argument.
         """
         if not (self.agreed or self.dropped):
             with self._lock:

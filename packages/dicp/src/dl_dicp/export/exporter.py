@@ -39,16 +39,15 @@ class ExportError(Exception):
 
 def export(program: ExportedProgram, device: torch.device | None = None) -> ContractGraph:
     """Return a verified graph of a program. Parameters become constants, mutated buffers become
-        states. Dynamic sizes become symbols of the graph, with a minimum of 2. Values that depend
-        only on parameters are computed now.
+    states. Dynamic sizes become symbols of the graph, with a minimum of 2. Values that depend
+    only on parameters are computed now.
 
-        The program is recorded with its example inputs and, if sizes are dynamic, once more at
-        other
+    The program is recorded with its example inputs and, if sizes are dynamic, once more at other
     sizes.
 
-        :param device: dl device on which to record; None for the current one.
-        :raises ExportError: an operator would need the host, one graph cannot serve all sizes, or
-            no dl device is available.
+    :param device: dl device on which to record; None for the current one.
+    :raises ExportError: an operator would need the host, one graph cannot serve all sizes, or
+        no dl device is available.
     """
     return export_entries({ENTRY: program}, device)
 

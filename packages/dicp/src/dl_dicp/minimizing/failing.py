@@ -26,11 +26,10 @@ TIMEOUT = 300
 
 def differs(vendor: Vendor, steps: float) -> Callable[[Failing], bool]:
     """Return a function that returns True if the float32 results of a graph differ from those of
-        the same calls in float64, where each call runs as a whole. A graph that fails to run in
-        either
+    the same calls in float64, where each call runs as a whole. A graph that fails to run in either
     dtype does not differ.
 
-        :param steps: allowed difference in rounding steps of the largest element.
+    :param steps: allowed difference in rounding steps of the largest element.
     """
 
     def fails(given: Failing) -> bool:
@@ -55,7 +54,7 @@ def fails_by_command(command: Sequence[str]) -> Callable[[Failing], bool]:
 
     All processes that the command has started are killed when it ends.
 
-        :param command: command to which the graph file and the input file are appended.
+    :param command: command to which the graph file and the input file are appended.
     """
 
     def fails(given: Failing) -> bool:

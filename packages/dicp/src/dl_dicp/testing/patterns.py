@@ -17,8 +17,7 @@ def problems_of(pattern: Pattern) -> Iterator[str]:
     """Yield a sentence for each problem of a pattern.
 
     A pattern must fire on its examples and decline for each of its conditions. Its results must
-    agree
-        with float64 within the bound of the dtype.
+    agree with float64 within the bound of the dtype.
     """
     cases = pattern.cases()
     for place, case in enumerate(cases.fires):
