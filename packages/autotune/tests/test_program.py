@@ -50,7 +50,7 @@ def test_a_program_ends_with_the_tuner_and_so_does_what_it_started(
 ) -> None:
     fifo = tmp_path / "pids"
     os.mkfifo(fifo)
-    # The first process has a session of its own, and its parent has ended.
+    # The first process runs in its own session, and its parent has exited.
     script = f"(setsid sh -c 'echo $$ > {fifo}; exec sleep 600' &); echo $$ > {fifo}; sleep 600"
     code = f"from dl_autotune.operators.program import run; run(['sh', '-c', {script!r}], {{}})"
     tuner = subprocess.Popen(python(code), stderr=subprocess.DEVNULL)
