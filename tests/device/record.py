@@ -104,7 +104,9 @@ def main() -> int:
     """Run all tests and record the results; fail if a cause is missing."""
     options = arguments(__doc__).parse_args()
     if options.select:
-        raise SystemExit("device.record records whole runs: leave out -k, or use device.run")
+        raise SystemExit(
+            "device.record records whole runs: leave out -k, or use dl_torch_tests.device.run"
+        )
     failures = record(vendor_here(), list(run_all(options.jobs, selected(options))))
     for cause, count in Counter(failures.values()).most_common():
         print(f"{count:6} {cause}")
