@@ -34,6 +34,7 @@ WRONG = [
     *(("STRICT", value, f"{NUMBER} 0 to 1") for value in ("maybe", "2")),
     *(("FAIL", value, CALL) for value in ("cuNope:1", "nonsense", "cuMemAlloc_v2:1")),
     *(("FAIL", value, WHICH) for value in ("cuMemAlloc:0", "cuMemAlloc:x", "cuMemAlloc:")),
+    *(("FAIL", value, WHICH) for value in ("cuMemAlloc=0", "cuMemAlloc=x", "cuMemAlloc=1000")),
     ("REPORT", "/nonexistent/x.json", "/nonexistent: No such file"),
     ("REPORT", "/tmp", "it is a folder"),
 ]
@@ -55,12 +56,12 @@ def test_values_with_a_meaning(tmp_path: Path) -> None:
     given = {
         "DEVICES": "0",
         "MEMORY": "512M",
-        "CAPABILITY": "12.1",
+        "CAPABILITY": "12.1,6.1",
         "CUDA": "12.4",
         "SEED": "0",
         "STEPS": "7",
         "STRICT": "1",
-        "FAIL": "cuMemAlloc:3,cuInit:1,cuMemAlloc:5",
+        "FAIL": "cuMemAlloc:3,cuInit:1,cuMemAlloc:5,cuLaunchKernel=700",
         "REPORT": str(tmp_path / "%p.json"),
     }
     assert read({f"DL_GPU_SIM_{name}": value for name, value in given.items()}) == Settings(0, 7)
@@ -109,6 +110,52 @@ def test_the_driver_does_not_start(tmp_path: Path) -> None:
     assert status() == (0, "")
 
 
+def run_driver(code: str, **variables: str) -> str:
+    """Run code that calls the driver, ``cu``, and return its output."""
+    prelude = """
+import os
+from cffi import FFI
+ffi = FFI()
+ffi.cdef("int cuInit(unsigned); int cuDeviceGetCount(int*);")
+ffi.cdef("int cuDeviceGetPCIBusId(char*, int, int);")
+ffi.cdef("int cuDeviceComputeCapability(int*, int*, int);")
+cu = ffi.dlopen("libcuda.so.1")
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
+    environment |= {"LD_LIBRARY_PATH": str(library_dir()), **variables}
+    line = [sys.executable, "-c", prelude + code]
+    return subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_call_fails_with_an_error_until_the_variable_changes() -> None:
+    code = """
+count = ffi.new("int*")
+print(cu.cuInit(0), cu.cuDeviceGetCount(count))
+os.environ["DL_GPU_SIM_FAIL"] = "cuDeviceGetCount:3"
+print(cu.cuDeviceGetCount(count), cu.cuDeviceGetCount(count), cu.cuDeviceGetCount(count))
+# The device is lost: its error stays.
+os.environ["DL_GPU_SIM_FAIL"] = "cuDeviceGetCount=719"
+print(cu.cuDeviceGetCount(count))
+os.environ["DL_GPU_SIM_FAIL"] = ""
+print(cu.cuInit(0), cu.cuDeviceGetCount(count))
+"""
+    found = run_driver(code, DL_GPU_SIM_FAIL="cuDeviceGetCount=304")
+    assert found == "0 304\n0 999 0\n719\n719 719\n"
+
+
+def test_each_device_has_a_capability() -> None:
+    code = """
+assert cu.cuInit(0) == 0
+major, minor = ffi.new("int*"), ffi.new("int*")
+for device in range(3):
+    assert cu.cuDeviceComputeCapability(major, minor, device) == 0
+    print(major[0], minor[0])
+assert cu.cuDeviceComputeCapability(major, minor, 3) == 101
+"""
+    variables = {"DL_GPU_SIM_DEVICES": "3", "DL_GPU_SIM_CAPABILITY": "6.1,8.0"}
+    assert run_driver(code, **variables) == "6 1\n8 0\n8 0\n"
+
+
 def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "dl_gpu_sim", *arguments]
     environment = {**os.environ, **variables}
@@ -154,11 +201,6 @@ def test_a_process_that_ends_at_once_has_called_the_driver() -> None:
 def test_devices_that_are_visible(visible: str | None, buses: list[int]) -> None:
     code = """
 import sys
-from cffi import FFI
-ffi = FFI()
-ffi.cdef("int cuInit(unsigned); int cuDeviceGetCount(int*);")
-ffi.cdef("int cuDeviceGetPCIBusId(char*, int, int);")
-cu = ffi.dlopen("libcuda.so.1")
 count, name = ffi.new("int*"), ffi.new("char[20]")
 if cu.cuInit(0) == 100:  # CUDA_ERROR_NO_DEVICE
     sys.exit()
@@ -167,18 +209,15 @@ for i in range(count[0]):
     assert cu.cuDeviceGetPCIBusId(name, 20, i) == 0
     print(ffi.string(name).decode())
 """
-    environment = {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
-    environment |= {"LD_LIBRARY_PATH": str(library_dir()), "DL_GPU_SIM_DEVICES": "3"}
-    if visible is not None:
-        environment["CUDA_VISIBLE_DEVICES"] = visible
-    line = [sys.executable, "-c", code]
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [f"0000:00:{each:02x}.0" for each in buses]
+    variables = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    assert run_driver(code, DL_GPU_SIM_DEVICES="3", **variables).split() == [
+        f"0000:00:{each:02x}.0" for each in buses
+    ]
 
 
 def test_faults_that_came_to_pass_are_not_told_of() -> None:
     report = Report(calls={"cuMemAlloc": 3}, launches={"k": 1})
-    assert unchecked(report, "cuMemAlloc:3,cuMemAlloc") == []
+    assert unchecked(report, "cuMemAlloc:3,cuMemAlloc,cuMemAlloc=2") == []
     assert unchecked(report, "cuMemAlloc:4") == [
         "cuMemAlloc:4 did not fail: cuMemAlloc was called 3 times"
     ]

@@ -21,8 +21,7 @@ bool is_context(CUcontext context) {
   return driver.contexts.count(context) != 0;
 }
 
-int attribute(CUdevice_attribute which) {
-  const Settings& settings = Settings::get();
+int attribute(CUdevice_attribute which, CUdevice device) {
   switch (static_cast<int>(which)) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
@@ -70,9 +69,9 @@ int attribute(CUdevice_attribute which) {
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
       return 2;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return settings.major;
+      return Settings::get().capability_of(device) / 10;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      return settings.minor;
+      return Settings::get().capability_of(device) % 10;
     case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
@@ -154,16 +153,17 @@ DL_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute w
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult failed = known(device)) return failed;
   *value = which == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ? Settings::get().number_of(device)
-                                                      : attribute(which);
+                                                      : attribute(which, device);
   return CUDA_SUCCESS;
 }
 
 DL_EXPORT CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
   DL_ENTER_ANY("cuDeviceComputeCapability");
   if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *major = Settings::get().major;
-  *minor = Settings::get().minor;
-  return known(device);
+  if (const CUresult failed = known(device)) return failed;
+  *major = Settings::get().capability_of(device) / 10;
+  *minor = Settings::get().capability_of(device) % 10;
+  return CUDA_SUCCESS;
 }
 
 DL_EXPORT CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {

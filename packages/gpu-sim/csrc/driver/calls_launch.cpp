@@ -48,7 +48,7 @@ CUresult get(int* value, CUfunction_attribute which, const Callable* callable) {
       *value = image->module->architecture();
       break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      *value = 10 * Settings::get().major + Settings::get().minor;
+      *value = current_capability();
       break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       *value = static_cast<int>(callable->most_dynamic);

@@ -15,8 +15,6 @@ using namespace sim;
 
 namespace {
 
-int capability() { return 10 * Settings::get().major + Settings::get().minor; }
-
 /** Return the target of PTX as a number: 80 for sm_80, 90 for sm_90a. */
 int target_of(const Module& module) {
   const std::string text(module.target);
@@ -27,16 +25,16 @@ int target_of(const Module& module) {
 CUresult read(const void* image, std::shared_ptr<Module>& made, std::string* log = nullptr) {
   if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   try {
-    made = parse(ptx_of(image, capability()));
+    made = parse(ptx_of(image, current_capability()));
   } catch (const PtxError& error) {
     Journal::get().say(error.what());
     if (log != nullptr) *log = error.what();
     return error.line == 0 ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_INVALID_PTX;
   }
-  if (target_of(*made) > capability()) {
+  if (target_of(*made) > current_capability()) {
     Journal::get().say("PTX for " + std::string(made->target) + " on a device of capability " +
-                       std::to_string(Settings::get().major) + "." +
-                       std::to_string(Settings::get().minor) + ": set DL_GPU_SIM_CAPABILITY");
+                       std::to_string(current_capability() / 10) + "." +
+                       std::to_string(current_capability() % 10) + ": set DL_GPU_SIM_CAPABILITY");
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   return CUDA_SUCCESS;

@@ -1,14 +1,14 @@
 #include "journal.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
-
-#include "settings.h"
 
 namespace sim {
 namespace {
@@ -29,20 +29,41 @@ Journal& Journal::get() {
 }
 
 CUresult Journal::call(const char* name) {
-  uint64_t count = 0;
   bool first = false;
+  CUresult failed = CUDA_SUCCESS;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     first = calls_.empty();
-    count = ++calls_[name];
+    failed = injected(name, ++calls_[name]);
   }
   // Write immediately: the process may end without running destructors.
   if (first) write();
-  const auto& failures = Settings::get().failures;
-  const auto found = failures.find(name);
-  if (found == failures.end() || found->second.count(count) == 0) return CUDA_SUCCESS;
+  return failed;
+}
+
+CUresult Journal::injected(const char* name, uint64_t count) {
+  // A program may change the variable while it runs.
+  const char* const text = std::getenv("DL_GPU_SIM_FAIL");
+  if (failures_text_ != (text == nullptr ? "" : text)) {
+    failures_text_ = text == nullptr ? "" : text;
+    failures_ = Settings::read(environ).failures;
+  }
+  if (lost_ != CUDA_SUCCESS) return lost_;
+  if (const auto found = failures_.errors.find(name); found != failures_.errors.end()) {
+    const auto error = static_cast<CUresult>(found->second);
+    if (error >= CUDA_ERROR_ILLEGAL_ADDRESS) lost_ = error;
+    return error;
+  }
+  const auto found = failures_.calls.find(name);
+  if (found == failures_.calls.end() || found->second.count(count) == 0) return CUDA_SUCCESS;
   return std::string_view(name).find("Alloc") != std::string_view::npos ? CUDA_ERROR_OUT_OF_MEMORY
                                                                         : CUDA_ERROR_UNKNOWN;
+}
+
+uint64_t Journal::calls(const char* name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = calls_.find(name);
+  return found == calls_.end() ? 0 : found->second;
 }
 
 void Journal::wait(const char* name) {

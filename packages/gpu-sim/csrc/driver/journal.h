@@ -5,6 +5,7 @@
 
 #include "../report/finding.h"
 #include "cuda_api.h"
+#include "settings.h"
 
 namespace sim {
 
@@ -15,6 +16,8 @@ class Journal {
 
   /** Count a call. Returns the error with which the call must fail, by DL_GPU_SIM_FAIL. */
   CUresult call(const char* name);
+  /** Return the number of calls of a function so far. */
+  uint64_t calls(const char* name);
   /** Record that the host waits for a device in this driver call. */
   void wait(const char* name);
   /** Record that the host queried a completion and the answer was "not ready". */
@@ -28,7 +31,13 @@ class Journal {
   void write();
 
  private:
+  /** Return the error of a call by DL_GPU_SIM_FAIL. From 700 on, the device is lost. */
+  CUresult injected(const char* name, uint64_t count);
+
   std::mutex mutex_;
+  std::string failures_text_;
+  Failures failures_;
+  CUresult lost_ = CUDA_SUCCESS;
   std::map<std::string, uint64_t> calls_;
   std::map<std::string, uint64_t> waits_;
   std::map<std::string, uint64_t> launches_;

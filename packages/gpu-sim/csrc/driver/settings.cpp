@@ -74,7 +74,22 @@ class Reader {
   void version(const char* name, int least, int most, const std::string& allowed, int& major,
                int& minor) {
     const std::string text = take(name);
-    if (text.empty()) return;
+    if (!text.empty()) version(name, text, least, most, allowed, major, minor);
+  }
+
+  /** Read compute capabilities, such as "6.1,8.0". */
+  void capabilities(const char* name, std::vector<int>& values) {
+    std::vector<int> found;
+    for (const std::string& one : items(take(name))) {
+      int major = 0, minor = 0;
+      version(name, one, 5, 12, "a compute capability from 5.0 to 12.9, as 8.0", major, minor);
+      found.push_back(10 * major + minor);
+    }
+    if (!found.empty()) values = std::move(found);
+  }
+
+  void version(const char* name, const std::string& text, int least, int most,
+               const std::string& allowed, int& major, int& minor) {
     const size_t dot = std::min(text.find('.'), text.size());
     const auto first = whole(text.substr(0, dot));
     const auto second = whole(text.substr(std::min(dot + 1, text.size())));
@@ -105,26 +120,27 @@ class Reader {
     }
   }
 
-  /** Read calls that fail, such as "cuMemAlloc:3,cuLaunchKernel:1". */
-  void failures(const char* name, std::map<std::string, std::set<uint64_t>>& all) {
-    const std::string text = take(name);
-    for (size_t begin = 0; begin < text.size();) {
-      const size_t end = std::min(text.find(',', begin), text.size());
-      const std::string one = text.substr(begin, end - begin);
-      begin = end + 1;
-      const size_t colon = std::min(one.find(':'), one.size());
-      const std::string call = one.substr(0, colon);
-      const auto count =
-          colon == one.size() ? std::optional<uint64_t>(1) : whole(one.substr(colon + 1));
-      if (!count || *count == 0) {
-        refuse(name, one, "a function and the index of the failing call, from 1: cuMemAlloc:3");
+  /** Read calls that fail, such as "cuMemAlloc:3,cuLaunchKernel=700". */
+  void failures(const char* name, Failures& all) {
+    for (const std::string& one : items(take(name))) {
+      const size_t mark = std::min(one.find_first_of(":="), one.size());
+      const bool every = one[mark] == '=';
+      const std::string call = one.substr(0, mark);
+      const auto value =
+          mark == one.size() ? std::optional<uint64_t>(1) : whole(one.substr(mark + 1));
+      if (!value || *value == 0 || (every && *value > 999)) {
+        refuse(name, one,
+               "a function and the index of the failing call, from 1: cuMemAlloc:3; or a function "
+               "and the error of all its calls, up to 999: cuLaunchKernel=700");
       } else if (!std::any_of(__start_dl_gpu_sim_calls, __stop_dl_gpu_sim_calls,
                               [&](const char* each) { return call == each; })) {
         refuse(name, one,
                "a function of this driver, without a suffix such as _v2: "
                "cuMemAlloc:3");
+      } else if (every) {
+        all.errors[call] = static_cast<int>(*value);
       } else {
-        all[call].insert(*count);
+        all.calls[call].insert(*value);
       }
     }
   }
@@ -137,6 +153,16 @@ class Reader {
   }
 
  private:
+  static std::vector<std::string> items(const std::string& text) {
+    std::vector<std::string> found;
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      found.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return found;
+  }
+
   std::string take(const char* name) {
     known_.insert(name);
     const auto found = given_.find(name);
@@ -215,8 +241,7 @@ Settings Settings::read(const char* const* environment) {
   uint64_t devices = 1, strict = 0;
   reader.number("DL_GPU_SIM_DEVICES", 0, 64, devices);
   reader.bytes("DL_GPU_SIM_MEMORY", made.memory);
-  reader.version("DL_GPU_SIM_CAPABILITY", 5, 12, "a compute capability from 5.0 to 12.9, as 8.0",
-                 made.major, made.minor);
+  reader.capabilities("DL_GPU_SIM_CAPABILITY", made.capabilities);
   int release = made.version / 1000, update = made.version % 1000 / 10;
   reader.version("DL_GPU_SIM_CUDA", 1, 99, "a release of CUDA, as 13.5", release, update);
   reader.number("DL_GPU_SIM_SEED", 0, UINT64_MAX, made.seed);

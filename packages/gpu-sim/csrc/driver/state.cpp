@@ -49,6 +49,11 @@ CUcontext current_context() {
   return stack.empty() ? nullptr : stack.back();
 }
 
+int current_capability() {
+  const CUcontext context = current_context();
+  return Settings::get().capability_of(context == nullptr ? 0 : context->device);
+}
+
 CUstream stream_of(CUstream handle) {
   CUcontext context = current_context();
   if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)

@@ -117,6 +117,8 @@ struct Driver {
 /** Stack of the contexts that a thread has made current. */
 std::vector<CUcontext>& context_stack();
 CUcontext current_context();
+/** Return the compute capability of the current device: 80 for 8.0. */
+int current_capability();
 
 /** Return a stream by its handle, including special ones; null if it is not a live stream. */
 CUstream stream_of(CUstream handle);

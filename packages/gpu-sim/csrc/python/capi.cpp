@@ -170,6 +170,8 @@ DL_API int dl_gpu_sim_take(dl_gpu_sim_module* module, unsigned long long address
   return 1;
 }
 
+DL_API unsigned long long dl_gpu_sim_calls(const char* name) { return Journal::get().calls(name); }
+
 DL_API const char* dl_gpu_sim_waits() {
   text_of_thread() = Journal::get().waits();
   return text_of_thread().c_str();

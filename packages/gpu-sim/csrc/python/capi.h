@@ -29,6 +29,8 @@ int dl_gpu_sim_drop(dl_gpu_sim_module* module, unsigned long long address);
 /** Return the address of a variable of the module, or 0 if it does not exist. */
 unsigned long long dl_gpu_sim_variable(dl_gpu_sim_module* module, const char* name);
 
+/** Return the number of calls of a driver function (without _v2) in this process. */
+unsigned long long dl_gpu_sim_calls(const char* name);
 /** Return the number of waits of this process for a device, by driver call, as JSON. */
 const char* dl_gpu_sim_waits(void);
 
