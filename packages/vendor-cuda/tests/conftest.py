@@ -1,9 +1,11 @@
-"""Drivers for tests: a fake with failure injection, and a simulator, if it is installed."""
+"""Drivers for tests: a simulator with failure injection, if it is installed."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,26 +13,32 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 
+from driver_tests.fixtures import *  # noqa: F403 - pytest finds them here
+from driver_tests.processes import KIT
 from extension_tests.simulated_vendor import SimulatedVendor
 
-from processes import PROCESSES, Processes, compile_fake, nvidia_file
+from processes import PROCESSES, Processes, nvidia_file
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def processes() -> Processes:
     return PROCESSES
 
 
 @pytest.fixture(scope="session")
-def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build the fake driver and return its path for DL_CUDA_DRIVER."""
-    return compile_fake(tmp_path_factory.mktemp("fake"))
-
-
-@pytest.fixture(scope="session")
-def old_fake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build a fake driver from before CUDA 12 that reports a later version."""
-    return compile_fake(tmp_path_factory.mktemp("old"), "-DOLD")
+def old_driver(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Build a driver from before CUDA 12, which reports a later version; return its path."""
+    folder = tmp_path_factory.mktemp("old")
+    symbols = re.findall(
+        r"X\(\w+, (cu\w+),", (KIT / "include/dl/kit/cuda_driver.h").read_text(encoding="utf-8")
+    )
+    names = set(symbols[: symbols.index("cuLibraryLoadData")]) - {"cuDriverGetVersion"}
+    source = folder / "old.c"
+    version = "int cuDriverGetVersion(int* version) { *version = 99000; return 0; }\n"
+    source.write_text(version + "".join(f"int {name}() {{ return 0; }}\n" for name in names))
+    target = folder / PROCESSES.driver
+    subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(target)], check=True)
+    return str(target)
 
 
 @pytest.fixture(scope="session")
@@ -50,25 +58,23 @@ def nvrtc() -> str:
 
 
 @pytest.fixture
-def fake_vendor(fake: str) -> SimulatedVendor:
-    """Return this vendor on the fake driver, for the shared tests of errors."""
+def simulated_vendor(simulator: str) -> SimulatedVendor:
+    """Return this vendor on the simulator, for the shared tests."""
     return SimulatedVendor(
         PROCESSES,
-        devices=lambda count: {"FAKE_CUDA_DEVICES": str(count)},
-        fails={"wait": {"FAKE_CUDA_FAIL": "cuStreamSynchronize:719,cuCtxSynchronize:719"}},
-        variables={"DL_CUDA_DRIVER": fake},
+        devices=lambda count: {"DL_GPU_SIM_DEVICES": str(count)},
+        fails={
+            "graph_instantiate": {"DL_GPU_SIM_FAIL": "cuGraphInstantiate:1"},
+            "wait": {"DL_GPU_SIM_FAIL": "cuStreamSynchronize=719,cuCtxSynchronize=719"},
+        },
+        variables={"DL_CUDA_DRIVER": simulator, "DL_GPU_SIM_MEMORY": "1G"},
     )
 
 
 @pytest.fixture
-def simulated_vendor(simulator: str) -> SimulatedVendor:
-    """Return this vendor on the simulator, for the shared tests of extensions and libraries."""
-    return SimulatedVendor(
-        PROCESSES,
-        devices=lambda count: {"DL_GPU_SIM_DEVICES": str(count)},
-        fails={"graph_instantiate": {"DL_GPU_SIM_FAIL": "cuGraphInstantiate:1"}},
-        variables={"DL_CUDA_DRIVER": simulator},
-    )
+def fake_vendor(simulated_vendor: SimulatedVendor) -> SimulatedVendor:
+    """Return the same vendor, for the shared tests of errors."""
+    return simulated_vendor
 
 
 @pytest.fixture

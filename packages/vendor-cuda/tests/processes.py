@@ -1,4 +1,4 @@
-"""Child processes, fake drivers and fake libraries for the tests of this vendor."""
+"""Child processes and fake libraries for the tests of this vendor."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
-from driver_tests.processes import Processes, compile_driver
+from driver_tests.processes import Processes
 
 PROCESSES = Processes(
     "cuda", ("DL_CUDA_", "DL_GPU_SIM_", "DL_VENDORS", "CUDA_VISIBLE_DEVICES"), "libcuda.so.1"
 )
 run, run_on_vendor, doctor = PROCESSES.run, PROCESSES.run_on_vendor, PROCESSES.doctor
-compile_library = PROCESSES.compile_library
-
-
-def compile_fake(folder: Path, *flags: str) -> str:
-    """Build the fake driver and return its path for DL_CUDA_DRIVER."""
-    return str(compile_driver("cuda", folder / PROCESSES.driver, *flags))
 
 
 def nvidia_file(name: str) -> Path:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from extension_tests.communicators import *  # noqa: F403 - pytest collects them here
 from extension_tests.simulated_vendor import SimulatedVendor
 
-from processes import compile_library, doctor
-
-
-@pytest.fixture(scope="module")
-def fake_nccl(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build a libnccl.so.2 that exchanges data through files, and return its path."""
-    return str(compile_library("nccl", tmp_path_factory.mktemp("nccl")))
+from processes import doctor
 
 
 @pytest.fixture
 def communicating(
-    simulated_vendor: SimulatedVendor, fake_nccl: str, tmp_path: Path
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str], tmp_path: Path
 ) -> SimulatedVendor:
     return simulated_vendor.with_devices(3).with_variables(
-        DL_CUDA_NCCL=fake_nccl, FAKE_NCCL_FOLDER=str(tmp_path)
+        DL_CUDA_NCCL=fake_library("nccl"), FAKE_NCCL_FOLDER=str(tmp_path)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,26 +20,17 @@ from library_tests.convolving import (
 )
 from library_tests.vendor import LibraryVendor
 
-from processes import compile_library, nvidia_file
-
-
-@pytest.fixture(scope="module")
-def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Build cuDNN and cuBLASLt, which it needs; return their paths by variable."""
-    folder = tmp_path_factory.mktemp("fakes")
-    return {
-        "DL_CUDA_CUDNN": str(compile_library("cudnn", folder)),
-        "DL_CUDA_CUBLASLT": str(compile_library("cublaslt", folder)),
-    }
+from processes import nvidia_file
 
 
 @pytest.fixture
 def convolving(
-    simulated_vendor: SimulatedVendor, fakes: dict[str, str], tmp_path: Path
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str], tmp_path: Path
 ) -> LibraryVendor:
-    return LibraryVendor.of(
-        simulated_vendor, "cudnn", "cudnnBackendExecute", tmp_path / "calls", **fakes
-    )
+    """Return the vendor with a fake cuDNN, which needs cuBLASLt."""
+    vendor = simulated_vendor.with_variables(DL_CUDA_CUBLASLT=fake_library("cublaslt"))
+    library = fake_library("cudnn")
+    return LibraryVendor.of(vendor, "cudnn", "cudnnBackendExecute", library, tmp_path / "calls")
 
 
 def test_results_are_those_of_our_own_kernels(convolving: LibraryVendor, tmp_path: Path) -> None:
@@ -50,9 +42,11 @@ def test_results_are_those_of_our_own_kernels(convolving: LibraryVendor, tmp_pat
         assert line.endswith(f"engine {engine}"), line
 
 
-def test_a_real_cudnn_plans_every_convolution(convolving: LibraryVendor, tmp_path: Path) -> None:
+def test_a_real_cudnn_plans_every_convolution(
+    convolving: LibraryVendor, fake_library: Callable[[str], str], tmp_path: Path
+) -> None:
     """Needs cuDNN's wheel, but no GPU: the plans are not run."""
-    between = str(compile_library("real_cudnn", tmp_path))
+    between = fake_library("real_cudnn")
     real = convolving.with_variables(
         REAL_CUDNN=str(nvidia_file("lib/libcudnn.so.9")),
         DL_CUDA_CUBLASLT=str(nvidia_file("lib/libcublasLt.so.13")),

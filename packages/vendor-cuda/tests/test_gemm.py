@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,24 +11,14 @@ from library_tests.products import *  # noqa: F403 - pytest collects them here
 from library_tests.products import PRELUDE, ROUNDED, multiply_without_library
 from library_tests.vendor import LibraryVendor
 
-from processes import compile_library
-
-
-@pytest.fixture(scope="module")
-def fake_cublaslt(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(compile_library("cublaslt", tmp_path_factory.mktemp("cublaslt")))
-
 
 @pytest.fixture
 def multiplying(
-    simulated_vendor: SimulatedVendor, fake_cublaslt: str, tmp_path: Path
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str], tmp_path: Path
 ) -> LibraryVendor:
+    library = fake_library("cublaslt")
     return LibraryVendor.of(
-        simulated_vendor,
-        "cublasLt",
-        "cublasLtMatmul",
-        tmp_path / "calls",
-        DL_CUDA_CUBLASLT=fake_cublaslt,
+        simulated_vendor, "cublasLt", "cublasLtMatmul", library, tmp_path / "calls"
     )
 
 

@@ -11,10 +11,11 @@ from dl_vendor_cuda.libraries import COMPANIONS, libraries
 from processes import PROCESSES, doctor
 
 
-def test_the_doctor_reports_locations_or_packages(fake: str, tmp_path: Path) -> None:
+def test_the_doctor_reports_locations_or_packages(simulator: str, tmp_path: Path) -> None:
     nccl = tmp_path / "libnccl.so.2"
     nccl.touch()
-    found = doctor(DL_CUDA_DRIVER=fake, DL_CUDA_NCCL=str(nccl), DL_CUDA_NVRTC="off")["libraries"]
+    variables = {"DL_CUDA_NCCL": str(nccl), "DL_CUDA_NVRTC": "off"}
+    found = doctor(DL_CUDA_DRIVER=simulator, **variables)["libraries"]
     assert found["NCCL"] == str(nccl)
     assert found["NVRTC"] == "off (DL_CUDA_NVRTC)"
     assert "unless DL_CUDA_CUBLASLT names one" in found["cuBLASLt"]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from extension_tests.profiler import *  # noqa: F403 - pytest collects them here
 from extension_tests.simulated_vendor import SimulatedVendor
 
-from processes import compile_library
-
-
-@pytest.fixture(scope="module")
-def fake_cupti(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(compile_library("cupti", tmp_path_factory.mktemp("cupti")))
-
 
 @pytest.fixture
-def tracing(simulated_vendor: SimulatedVendor, fake_cupti: str) -> SimulatedVendor:
-    return simulated_vendor.with_variables(DL_CUDA_CUPTI=fake_cupti)
+def tracing(
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str]
+) -> SimulatedVendor:
+    return simulated_vendor.with_variables(DL_CUDA_CUPTI=fake_library("cupti"))
 
 
 def test_records_of_cupti_become_activities(tracing: SimulatedVendor) -> None:

@@ -67,14 +67,14 @@ def test_a_lost_device_stays_lost_and_names_the_call(fake_vendor: SimulatedVendo
 def test_two_vendors_are_visible_at_once(fake_vendor: SimulatedVendor) -> None:
     code = """
     import torch
-    names = [torch.dl.get_device_name(i) for i in range(torch.dl.device_count())]
+    assert torch.dl.get_device_name(0) in ("Fake 0", "dl-gpu-sim")
     x = torch.arange(6.0).reshape(2, 3)
     there = x.to("dl:0").to("dl:1")
     assert torch.equal(there.cpu(), x) and torch.equal(there.to("dl:0").cpu(), x)
-    print(names[0], len(names), (there + 1).cpu().sum().item())
+    print(torch.dl.device_count(), (there + 1).cpu().sum().item())
     """
     both = fake_vendor.with_variables(DL_VENDORS=f"{fake_vendor.processes.vendor},cpu")
-    assert both.run(code) == "Fake 0 2 21.0\n"
+    assert both.run(code) == "2 21.0\n"
 
 
 def test_a_forked_child_may_not_use_the_device(fake_vendor: SimulatedVendor) -> None:

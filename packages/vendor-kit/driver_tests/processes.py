@@ -43,6 +43,8 @@ class Processes:
     """Prefixes of the variables of the vendor and its driver, which children do not inherit."""
     driver: str = ""
     """File name of its driver."""
+    flags: tuple[str, ...] = ()
+    """Options of the host compiler for fake libraries."""
 
     @property
     def driver_variable(self) -> str:
@@ -107,7 +109,7 @@ class Processes:
         assert isinstance(found, dict)
         return found
 
-    def compile_library(self, name: str, folder: Path, *flags: str) -> Path:
+    def compile_library(self, name: str, folder: Path) -> str:
         """Build a fake library of the tests' folder ``fakes``, such as ``"nccl"``.
 
         It may include headers of the kit's fakes and of the vendor.
@@ -117,9 +119,9 @@ class Processes:
         source, target = self.folder / "tests" / "fakes" / f"{name}.cpp", folder / f"lib{name}.so"
         own = self.folder / "csrc"
         folders = [f"-I{path}" for path in (include_dir(), KIT / "include", FAKES, own)]
-        options = ["-fvisibility=hidden", *folders, *flags, "-o", str(target)]
+        options = ["-fvisibility=hidden", *folders, *self.flags, "-o", str(target)]
         subprocess.run([*COMPILER, *options, str(source), "-ldl"], check=True)
-        return target
+        return str(target)
 
     def compile_text(self, text: str, folder: Path, *flags: str) -> str:
         """Compile C++ that may include the kit's and the vendor's headers.
@@ -147,7 +149,7 @@ class Processes:
 
 
 def compile_driver(fake: str, target: Path, *flags: str) -> Path:
-    """Build a fake driver, ``"cuda"`` or ``"hip"``, as a shared library."""
+    """Build a fake driver, such as ``"hip"``, as a shared library."""
     from diopi_proto import include_dir
 
     folders = [f"-I{include_dir()}", f"-I{KIT / 'include'}"]

@@ -21,16 +21,14 @@ class LibraryVendor(SimulatedVendor):
 
     @staticmethod
     def of(
-        vendor: SimulatedVendor, prefix: str, computing: str, log: Path, **variables: str
+        vendor: SimulatedVendor, prefix: str, computing: str, library: str, log: Path
     ) -> LibraryVendor:
-        """Return the vendor with a fake library, which ``variables`` select.
-
-        :param variables: those of the vendor; the fake's own name its log file.
-        """
-        name = f"FAKE_{prefix.upper()}_CALLS"
-        all_variables = {**vendor.variables, **variables, name: str(log)}
+        """Return the vendor with a fake library, whose path the vendor's variable for it names."""
+        name = prefix.upper()
+        own = {f"DL_{vendor.processes.vendor.upper()}_{name}": library}
+        variables = {**vendor.variables, **own, f"FAKE_{name}_CALLS": str(log)}
         return LibraryVendor(
-            vendor.processes, vendor.devices, vendor.fails, all_variables, prefix, computing, log
+            vendor.processes, vendor.devices, vendor.fails, variables, prefix, computing, log
         )
 
     def without_libraries(self) -> LibraryVendor:

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 
+from driver_tests.fixtures import *  # noqa: F403 - pytest finds them here
 from extension_tests.simulated_vendor import SimulatedVendor
 from simulated import GIVEN, build
 
-from processes import PROCESSES, Processes, compile_fake, compile_library
+from processes import PROCESSES, Processes, compile_fake
 
 FAMILIES = (
     *("activation_piecewise", "arithmetic", "complex", "convolution", "copy", "fill", "matmul"),
@@ -56,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def processes() -> Processes:
     return PROCESSES
 
@@ -112,13 +114,9 @@ def simulated_vendor(simulated: dict[str, str]) -> SimulatedVendor:
     return SimulatedVendor(PROCESSES, fake_devices, fails, simulated)
 
 
-@pytest.fixture(scope="session")
-def hiprtc(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build the fake hipRTC and return its path."""
-    return str(compile_library("hiprtc", tmp_path_factory.mktemp("hiprtc")))
-
-
 @pytest.fixture
-def compiling(simulated_vendor: SimulatedVendor, hiprtc: str) -> SimulatedVendor:
+def compiling(
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str]
+) -> SimulatedVendor:
     """Return the same vendor with a compiler of kernels."""
-    return simulated_vendor.with_variables(DL_ROCM_HIPRTC=hiprtc)
+    return simulated_vendor.with_variables(DL_ROCM_HIPRTC=fake_library("hiprtc"))

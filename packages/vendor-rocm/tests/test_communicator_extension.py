@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,24 +11,18 @@ from extension_tests.communicators import *  # noqa: F403 - pytest collects them
 from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import long
-from processes import compile_library, doctor
+from processes import doctor
 
 test_torch_uses_it = long(communicators.test_torch_uses_it)
 test_failures_of_nccl_are_reported = long(communicators.test_failures_of_nccl_are_reported)
 
 
-@pytest.fixture(scope="module")
-def fake_rccl(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build a librccl.so.1 that exchanges data through files, and return its path."""
-    return str(compile_library("rccl", tmp_path_factory.mktemp("rccl")))
-
-
 @pytest.fixture
 def communicating(
-    simulated_vendor: SimulatedVendor, fake_rccl: str, tmp_path: Path
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str], tmp_path: Path
 ) -> SimulatedVendor:
     return simulated_vendor.with_devices(3).with_variables(
-        DL_ROCM_RCCL=fake_rccl, FAKE_NCCL_FOLDER=str(tmp_path)
+        DL_ROCM_RCCL=fake_library("rccl"), FAKE_NCCL_FOLDER=str(tmp_path)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,23 +12,16 @@ from library_tests.convolving import PRELUDE, TWICE, compare_with_own_kernels, f
 from library_tests.vendor import LibraryVendor
 
 from conftest import long
-from processes import compile_library
 
 test_torch_trains_with_the_library = long(shared.test_torch_trains_with_the_library)
 
 
-@pytest.fixture(scope="module")
-def fake_miopen(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(compile_library("miopen", tmp_path_factory.mktemp("miopen")))
-
-
 @pytest.fixture
 def convolving(
-    simulated_vendor: SimulatedVendor, fake_miopen: str, tmp_path: Path
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str], tmp_path: Path
 ) -> LibraryVendor:
-    return LibraryVendor.of(
-        simulated_vendor, "miopen", "run", tmp_path / "calls", DL_ROCM_MIOPEN=fake_miopen
-    )
+    library = fake_library("miopen")
+    return LibraryVendor.of(simulated_vendor, "miopen", "run", library, tmp_path / "calls")
 
 
 @long

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from library_tests.products import PRELUDE, ROUNDED, multiply_without_library
 from library_tests.vendor import LibraryVendor
 
 from conftest import long
-from processes import compile_library
 
 for _slow in (
     products.test_torch_multiplies_with_the_library,
@@ -25,21 +25,13 @@ for _slow in (
     long(_slow)
 
 
-@pytest.fixture(scope="module")
-def fake_hipblaslt(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(compile_library("hipblaslt", tmp_path_factory.mktemp("hipblaslt")))
-
-
 @pytest.fixture
 def multiplying(
-    simulated_vendor: SimulatedVendor, fake_hipblaslt: str, tmp_path: Path
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str], tmp_path: Path
 ) -> LibraryVendor:
+    library = fake_library("hipblaslt")
     return LibraryVendor.of(
-        simulated_vendor,
-        "hipblasLt",
-        "hipblasLtMatmul",
-        tmp_path / "calls",
-        DL_ROCM_HIPBLASLT=fake_hipblaslt,
+        simulated_vendor, "hipblasLt", "hipblasLtMatmul", library, tmp_path / "calls"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from extension_tests import kernels
 from extension_tests.kernels import *  # noqa: F403 - pytest collects them here
 from extension_tests.kernels import SCALE
@@ -108,7 +110,7 @@ def test_the_doctor_names_the_compiler(compiling: SimulatedVendor) -> None:
     assert {"graph", "kernel", "peer"} <= set(found["extensions"])
 
 
-def test_the_fake_refuses_what_hiprtc_refuses(hiprtc: str) -> None:
+def test_the_fake_refuses_what_hiprtc_refuses(fake_library: Callable[[str], str]) -> None:
     import cffi
 
     ffi = cffi.FFI()
@@ -117,7 +119,7 @@ def test_the_fake_refuses_what_hiprtc_refuses(hiprtc: str) -> None:
     int hiprtcCompileProgram(void*, int, const char**); int hiprtcGetCodeSize(void*, size_t*);
     int hiprtcDestroyProgram(void**);
     """)
-    rtc = ffi.dlopen(hiprtc)
+    rtc = ffi.dlopen(fake_library("hiprtc"))
     program, size = ffi.new("void**"), ffi.new("size_t*")
     assert rtc.hiprtcCreateProgram(program, ffi.NULL, b"x", 0, ffi.NULL, ffi.NULL) == 3
     assert rtc.hiprtcCreateProgram(program, b"", b"x", 0, ffi.NULL, ffi.NULL) == 0

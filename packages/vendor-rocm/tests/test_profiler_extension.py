@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from extension_tests import profiler
 from extension_tests.profiler import *  # noqa: F403 - pytest collects them here
 from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import long
-from processes import compile_library
 
 test_torchs_profiler_shows_it = long(profiler.test_torchs_profiler_shows_it)
 
 
-@pytest.fixture(scope="module")
-def fake_roctracer(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(compile_library("roctracer", tmp_path_factory.mktemp("roctracer")))
-
-
 @pytest.fixture
-def tracing(simulated_vendor: SimulatedVendor, fake_roctracer: str) -> SimulatedVendor:
-    return simulated_vendor.with_variables(DL_ROCM_ROCTRACER=fake_roctracer)
+def tracing(
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str]
+) -> SimulatedVendor:
+    return simulated_vendor.with_variables(DL_ROCM_ROCTRACER=fake_library("roctracer"))
 
 
 def test_records_of_roctracer_become_activities(tracing: SimulatedVendor) -> None:

@@ -1,10 +1,9 @@
-// Host code as nvcc generates it (registrations and stubs, written by hand) over the fake driver in
-// FAKE_CUDA.
+// Host code as nvcc generates it (registrations and stubs, written by hand) over the simulated
+// driver in FAKE_CUDA, which is dl-gpu-sim's.
 #include "dl/kit/cuda_loader.h"
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -27,7 +26,8 @@ namespace {
 // Its address identifies a kernel in host code.
 const char stub = 0;
 const char kNameOfKernel[] = "_Z4reluPf";
-const char kCode[] = "device code";
+const char kCode[] =
+    ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z4reluPf() { ret; }";
 cuda::FatBinary binary{cuda::FatBinary::kMagic, 1, kCode, nullptr};
 
 // The expansion of `<<<1, 32>>>` and of the stub behind it.
@@ -43,14 +43,15 @@ int launch() {
   return __cudaLaunchKernel(kernel, grid, block, nullptr, shared, stream);
 }
 
-int calls(const char* function) {
-  std::ifstream file(std::getenv("FAKE_CUDA_CALLS"));
-  int count = 0;
-  for (std::string line; std::getline(file, line);) count += line == function;
-  return count;
+bool has_driver() { return kit::any_path({std::getenv("FAKE_CUDA")}); }
+
+unsigned long long calls(const char* function) {
+  static kit::Symbol<unsigned long long (*)(const char*)> count{kit::cuda_loader_driver(),
+                                                                "dl_gpu_sim_calls"};
+  return has_driver() ? count(function) : 0;
 }
 
-void fail(const char* what) { setenv("FAKE_CUDA_FAIL", what, 1); }
+void fail(const char* what) { setenv("DL_GPU_SIM_FAIL", what, 1); }
 
 bool last_says(const char* text) {
   const int code = cudaGetLastError();
@@ -59,6 +60,7 @@ bool last_says(const char* text) {
 
 void make_current() {
   cuda::Context context = nullptr;
+  CHECK(kit::cuda_loader_driver().init(0) == cuda::kSuccess);
   CHECK(kit::cuda_loader_driver().primary_context_retain(&context, 0) == cuda::kSuccess);
   CHECK(kit::cuda_loader_driver().context_set(context) == cuda::kSuccess);
 }
@@ -66,8 +68,6 @@ void make_current() {
 }  // namespace
 
 MAIN {
-  setenv("FAKE_CUDA_CALLS", (std::string(std::getenv("CHECK_FOLDER")) + "/calls").c_str(), 1);
-
   // A kernel that no constructor registered, and push and pop without a launch.
   CHECK(launch() == -3 && last_says("__cudaGetKernel"));
   CHECK(cudaGetLastError() == cuda::kSuccess);
@@ -81,7 +81,7 @@ MAIN {
   __cudaRegisterFatBinaryEnd(image);
   CHECK(calls("cuLibraryLoadData") == 0);
 
-  if (!kit::any_path({std::getenv("FAKE_CUDA")})) {  // no driver is installed
+  if (!has_driver()) {
     CHECK(launch() == cuda::kNoDevice && last_says("cuLibraryLoadData"));
     CHECK(cudaStreamSynchronize(nullptr) == cuda::kNoDevice && last_says("cudaStreamSynchronize"));
     __cudaUnregisterFatBinary(image);
@@ -90,10 +90,10 @@ MAIN {
 
   // A failure is recorded for the thread, reported once, and tried again.
   make_current();
-  fail("cuLibraryLoadData:209");
+  fail("cuLibraryLoadData=209");
   CHECK(launch() == cuda::kNoBinaryForGpu);
   CHECK(last_says("in cuLibraryLoadData of relu(float*); this library has no code for the device"));
-  fail("cuLibraryGetKernel:500");
+  fail("cuLibraryGetKernel=500");
   CHECK(launch() == cuda::kNotFound && last_says("cuLibraryGetKernel"));
   fail("");
   CHECK(launch() == cuda::kSuccess && cudaGetLastError() == cuda::kSuccess);
@@ -113,10 +113,10 @@ MAIN {
   // Attributes of a kernel's code.
   cuda::FunctionAttributes found{};
   CHECK(cudaFuncGetAttributes(&found, &stub) == cuda::kSuccess);
-  CHECK(found.ptx_version == 75 && found.binary_version == 90);
+  CHECK(found.ptx_version == 75 && found.binary_version == 80);
   CHECK(cudaFuncGetAttributes(&found, &kCode) != cuda::kSuccess);
   CHECK(last_says("cudaFuncGetAttributes"));
-  fail("cuKernelGetAttribute:1");
+  fail("cuKernelGetAttribute=1");
   CHECK(cudaFuncGetAttributes(&found, &stub) == 1 && last_says("cuKernelGetAttribute of relu"));
   fail("");
 
@@ -149,7 +149,7 @@ MAIN {
   CHECK(kit::cuda_loader_driver().memory_free(memory) == cuda::kSuccess);
 
   // Closing the library unloads its code; then the device is lost.
-  fail("cuLaunchKernel:700");
+  fail("cuLaunchKernel=700");
   CHECK(launch() == 700 && last_says("must be restarted"));
   __cudaUnregisterFatBinary(image);
   CHECK(calls("cuLibraryUnload") == 1);
