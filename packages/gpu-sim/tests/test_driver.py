@@ -168,8 +168,8 @@ module, k = load(PAST)
 ok(launch(k, 1, 1, p))
 assert cu.cuCtxSynchronize() == 700
 assert cu.cuMemAlloc_v2(ffi.new("P*"), 4) == 700
-assert ffi.string(new("const char*", lambda place: cu.cuGetErrorName(700, place))) ==
-b"CUDA_ERROR_ILLEGAL_ADDRESS"
+name = new("const char*", lambda to: cu.cuGetErrorName(700, to))
+assert ffi.string(name) == b"CUDA_ERROR_ILLEGAL_ADDRESS"
 """,
         tmp_path,
     )
