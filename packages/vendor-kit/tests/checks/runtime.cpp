@@ -171,6 +171,13 @@ struct Useless : Sim {
   static simError_t device_count(int*) { throw kit::Error(DL_UNAVAILABLE, "it is too old"); }
 };
 
+// Its library is not installed, so that only its names are known.
+struct Missing : kit::Library {
+  Missing() : Library({"libno_such.so.2", "libno_such.so.1"}) {}
+  DL_KIT_CUDA_SHAPED(DL_KIT_LINKED_AS, sim)
+  static simError_t properties(int, dl_device_properties_t*) { return simSuccess; }
+};
+
 std::vector<std::pair<int, std::string>> logged;
 
 template <class Api>
@@ -199,6 +206,14 @@ void check_absence() {
   CHECK(logged[1].first == DL_LOG_WARNING && logged[1].second == "no device: it is too old");
   absent.destroy(one);
   useless.destroy(two);
+  const auto& missing = *kit::table_of<Other<Missing>>();
+  CHECK(ok(kit::open<Other<Missing>>(&host, &one)));
+  CHECK(ok(missing.present(one, &found)) && found == 0 && logged.size() == 3);
+  CHECK(logged[2].first == DL_LOG_INFO &&
+        logged[2].second ==
+            "no driver is installed: none of libno_such.so.2, libno_such.so.1 was "
+            "found; install it, or add its folder to LD_LIBRARY_PATH");
+  missing.destroy(one);
 }
 
 void nothing(const void*, simMemory_t) {}

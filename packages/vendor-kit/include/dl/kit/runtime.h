@@ -30,8 +30,9 @@
 //                                                  device, with the remedy; empty if there is one
 //
 // The reason for a missing device goes to the host's log, where `dl doctor` finds it: the text of
-// `absence`, and the DL_UNAVAILABLE result or exception of device_count. Only an exception, from a
-// driver that is installed but unusable, is logged as a warning.
+// `absence`, the names of the Library that was not found, and the DL_UNAVAILABLE result or
+// exception of device_count. Only an exception, from a driver that is installed but unusable, is
+// logged as a warning.
 //
 // A vendor derives from Runtime<Api> and adds kName, kVersion and operators.
 #ifndef DL_KIT_RUNTIME_H_
@@ -47,6 +48,7 @@
 #include "dl/kit/operators.h"
 #include "dl/kit/pinned.h"
 #include "dl/kit/status.h"
+#include "dl/kit/symbols.h"
 #include "dl/kit/table.h"
 
 DL_KIT_BEGIN
@@ -116,7 +118,12 @@ class Runtime : public Instance, public ForkGuard {
       if (!reason.empty()) log(DL_LOG_INFO, reason);
       return reason.empty();
     } else {
-      return api_.present();
+      const bool found = api_.present();
+      if constexpr (std::is_base_of_v<Library, Api>) {
+        const Library& library = api_;
+        if (!found && !library.present()) log(DL_LOG_INFO, library.why_missing());
+      }
+      return found;
     }
   }
 

@@ -46,6 +46,13 @@ class Library {
   // Returns true if one of the names seems to be installed. Opens nothing, because drivers
   // initialize when they are opened.
   bool present() const { return !find_library(names_).empty(); }
+  // Why the library is not present: the names that were looked for, with the remedy.
+  std::string why_missing() const {
+    std::string looked_for;
+    for (const std::string& name : names_) looked_for += (looked_for.empty() ? "" : ", ") + name;
+    return "no " + what_ + " is installed: " + (names_.size() == 1 ? "" : "none of ") + looked_for +
+           (names_.size() == 1 ? " was not found; " : " was found; ") + remedy_;
+  }
 
   // Returns the address of a function. The library is never closed, because drivers leave threads
   // running.
