@@ -55,6 +55,12 @@ def test_operators_of_another_signature_are_told(build: Compile) -> None:
     assert trial.mismatched == ["diopiFill"] and trial.bound == OPERATORS - 1
 
 
+def test_operators_that_the_contract_does_not_have_are_listed(build: Compile) -> None:
+    trial = run_trial(build("vendor.cpp", "-DFIXTURE_NEWER=1"))
+    assert trial.unknown == ["diopiFromTheFuture"] and trial.bound == OPERATORS
+    assert run_trial(build("vendor.cpp")).unknown == []
+
+
 @pytest.mark.parametrize(
     ("place", "stage"),
     [

@@ -135,8 +135,8 @@ typedef struct dl_vendor_table {
 
   /* The operators of this library: an array that lives as long as the instance. */
   dl_status_t* (*operators)(dl_vendor_t* vendor, const dl_operator_t** operators, uint64_t* count);
-  /* The message of the last operator that failed on this thread; valid until the thread's next
-   * call. May return NULL. */
+  /* Why the last operator on this thread failed, or declined the call; valid until the thread's
+   * next call. May return NULL. */
   const char* (*last_error)(dl_vendor_t* vendor);
 
   /* Makes `device` the calling thread's current device in the vendor's driver. A host calls it on

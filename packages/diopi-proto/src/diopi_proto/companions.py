@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Companion", "Finder"]
+__all__ = ["Companion", "Finder", "installed_paths"]
 
 _CACHE = Path("/etc/ld.so.cache")
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
@@ -77,13 +77,22 @@ class Finder:
     def _places(self, one: Companion, environ: Mapping[str, str]) -> Iterator[str]:
         packaged = [self.packages / path for path in one.names if "/" in path]
         yield from (str(path) for path in packaged if path.is_file())
-        folders = [f for f in environ.get("LD_LIBRARY_PATH", "").split(":") if f]
         for path in one.names:
-            name = Path(path).name
-            yield from (f"{folder}/{name}" for folder in folders if Path(folder, name).is_file())
-            yield from _cached(name)
-            others = (*_FOLDERS, *self.folders)
-            yield from (f"{folder}/{name}" for folder in others if Path(folder, name).is_file())
+            yield from installed_paths(Path(path).name, environ, self.folders)
+
+
+def installed_paths(
+    name: str, environ: Mapping[str, str] = os.environ, folders: Iterable[str] = ()
+) -> Iterator[str]:
+    """Return where the dynamic loader would find a library, without opening it.
+
+    :param folders: folders to search after the loader's own.
+    """
+    first = [f for f in environ.get("LD_LIBRARY_PATH", "").split(":") if f]
+    yield from (f"{folder}/{name}" for folder in first if Path(folder, name).is_file())
+    yield from _cached(name)
+    last = (*_FOLDERS, *folders)
+    yield from (f"{folder}/{name}" for folder in last if Path(folder, name).is_file())
 
 
 def _cached(name: str) -> Iterator[str]:

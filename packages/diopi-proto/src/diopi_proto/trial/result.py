@@ -105,6 +105,11 @@ class Trial:
         )
 
     @property
+    def unknown(self) -> list[str]:
+        """Return operators that this host's contract does not have, and which it never calls."""
+        return sorted(self.operators.keys() - load().keys())
+
+    @property
     def bound(self) -> int:
         """Return the number of operators that have the contract's signature."""
         schema = load()
