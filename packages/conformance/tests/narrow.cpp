@@ -52,6 +52,9 @@ diopiError_t diopiAdd(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstT
   const bool whole = alpha->stype != diopi_dtype_float64;
   if (o.is(diopi_dtype_float32) && a.is(diopi_dtype_float32) && b.is(diopi_dtype_float32))
     return add<float>(o, a, b, whole ? float(alpha->ival) : float(alpha->fval));
+#ifdef WORDS
+  dl::set_last_error("[diopiAdd] float64 is not supported");
+#endif
   return diopiDtypeNotSupported;
 }
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+NOT_IMPLEMENTED = "not implemented"
+"""Cause of an unsupported case whose operator the library does not have."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -15,6 +18,7 @@ class Outcome:
     :ivar dtype: empty for runtime checks.
     :ivar status: ``passed``, ``failed``, ``unsupported``, ``skipped``, or ``unchecked``: the case
         ran, but a library that writes nothing would have passed too.
+    :ivar detail: further lines about the cause; of a declined case, the library's own words.
     :ivar worst: error of the worst element in units of its bound; NaN without one.
     :ivar conversions: counts of the adaptor's conversions.
     :ivar remedy: what to do about the failure, with which the detail ends; empty if unknown.
@@ -30,6 +34,11 @@ class Outcome:
     seconds: float = 0.0
     conversions: Mapping[str, int] = field(default_factory=dict)
     remedy: str = ""
+
+    @property
+    def is_declined(self) -> bool:
+        """Return True if the library has the operator, but declined the call."""
+        return self.status == "unsupported" and self.cause != NOT_IMPLEMENTED
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

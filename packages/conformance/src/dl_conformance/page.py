@@ -13,7 +13,8 @@ from dl_report import page as html
 from dl_report.page import Cell, Html
 
 from .model_table import as_rows
-from .results import COUNTED, called, clustered
+from .outcome import NOT_IMPLEMENTED
+from .results import COUNTED, called, clustered, reason
 
 Report = Mapping[str, Any]
 
@@ -30,6 +31,9 @@ LEGEND = (
     ("panel", "·: ran, with nothing to check"),
 )
 ERRORS = "Cases by their worst element, in units of its error bound. Results above 1 are wrong."
+DECLINES = (
+    "Calls of operators that the library has, with its own words and the code that it returned."
+)
 MODELS = (
     "Results of all calls of a model at its published shapes, by dtype of the call, with the "
     "operators that are missing or wrong."
@@ -47,6 +51,7 @@ def page(reports: Sequence[Report]) -> str:
         html.heading(f"Conformance of {' and '.join(names)}"),
         _summary(each),
         *(_failures(*x) for x in each),
+        *(_declines(*x) for x in each),
         html.section("Error distribution", ERRORS, *(_histogram(*x) for x in each)),
         *(_conversions(*x) for x in each),
         html.section("Models", MODELS, _template("models", names, models)) if models else Html(),
@@ -90,6 +95,21 @@ def _failures(report: Report, name: str) -> Html:
         example = html.paragraph(cases[0]["name"]), html.preformatted(cases[0].get("detail", ""))
         items.append(html.folded(cause, *example, lead=operator, count=len(cases)))
     return html.section(f"What is wrong with {name}", "", *items)
+
+
+def _declines(report: Report, name: str) -> Html:
+    """Render why the library declined calls of operators that it has; empty if it did not."""
+    unsupported = [x for x in report["cases"] if x["status"] == "unsupported"]
+    declined = [x for x in unsupported if x.get("cause", "") != NOT_IMPLEMENTED]
+    if not declined:
+        return Html()
+    keys = ((x["operator"], reason(x.get("cause", ""), x.get("detail", ""))) for x in declined)
+    rows: list[list[Cell]] = [
+        [operator, why, len(cases), cases[0]["name"]]
+        for (operator, why), cases in clustered(zip(keys, declined, strict=True))
+    ]
+    reasons = html.table(["operator", "reason", "cases", "such as"], rows)
+    return html.section(f"What {name} declines", DECLINES, html.folded("by operator", reasons))
 
 
 def _conversions(report: Report, name: str) -> Html:

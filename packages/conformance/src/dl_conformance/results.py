@@ -16,6 +16,8 @@ from .outcome import Outcome
 
 FORMAT = 1
 """Version of the JSON report; it changes when readers of the old format would be misled."""
+_MOST_DECLINES = 10
+"""Reasons for declined calls that the summary lists."""
 Key = TypeVar("Key", bound=tuple[str, str])
 Failure = TypeVar("Failure")
 COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known failure")
@@ -82,13 +84,18 @@ class Results:
                 found.setdefault(outcome.operator, Counter()).update(outcome.conversions)
         return {name: dict(sorted(found[name].items())) for name in sorted(found)}
 
+    def declines(self) -> list[tuple[tuple[str, str], list[Outcome]]]:
+        """Return declined cases by operator and the library's words, the largest cluster first."""
+        declined = [x for x in self.outcomes if x.is_declined]
+        return clustered(((x.operator, reason(x.cause, x.detail)), x) for x in declined)
+
     def clusters(self) -> list[tuple[tuple[str, str], list[Outcome]]]:
         """Return failures by operator and cause, the largest cluster first."""
         return clustered(((x.operator, x.cause), x) for x in self.failed)
 
     def text(self, about: Mapping[str, Any], seconds: float) -> str:
         """Return the summary for a terminal."""
-        lines = []
+        lines = self._declined()
         for (operator, cause), outcomes in self.clusters():
             lines.append(f"{operator}: {cause}: {len(outcomes)} cases, such as {outcomes[0].name}")
             lines += [f"    {line}" for line in outcomes[0].detail.splitlines()[:8]]
@@ -103,6 +110,18 @@ class Results:
             f"in {seconds:.1f} s: {shown}".replace("unchecked", "with nothing to check")
         )
         return "\n".join(lines)
+
+    def _declined(self) -> list[str]:
+        """Return lines about the most frequent reasons for which the library declined calls."""
+        found = self.declines()
+        lines = [
+            f"{operator}: declined: {why}: {len(outcomes)} cases, such as {outcomes[0].name}"
+            for (operator, why), outcomes in found[:_MOST_DECLINES]
+        ]
+        if len(found) > _MOST_DECLINES:
+            more = len(found) - _MOST_DECLINES
+            lines.append(f"{more} more reasons for declined calls: --json has all")
+        return lines
 
     def _adapted(self, about: Mapping[str, Any]) -> list[str]:
         if not about.get("adapted"):
@@ -152,10 +171,16 @@ class Results:
                 failure = ElementTree.SubElement(case, "failure", message=outcome.cause)
                 failure.text = _printable(outcome.detail)
             elif outcome.status != "passed":
-                message = f"{outcome.status} {outcome.cause}".strip()
+                words = f": {outcome.detail}" if outcome.is_declined and outcome.detail else ""
+                message = _printable(f"{outcome.status} {outcome.cause}{words}".strip())
                 ElementTree.SubElement(case, "skipped", message=message)
         text = ElementTree.tostring(suite, encoding="unicode")
         return f"<?xml version='1.0' encoding='utf-8'?>\n{text}"
+
+
+def reason(cause: str, detail: str) -> str:
+    """Return why the library declined a case: its own words with the code, or the code alone."""
+    return f"{detail} ({cause})" if detail else cause
 
 
 def called(about: Mapping[str, Any]) -> str:

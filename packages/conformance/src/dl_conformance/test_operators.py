@@ -11,7 +11,7 @@ from .captured import CaseFileError
 from .empty import chosen_names
 from .options import selection_of, target_of
 from .pool import CaseRunner, NoDeviceError, WorkerError, worker_environ
-from .results import Results
+from .results import Results, reason
 from .selection import SelectionError
 from .target import TargetError, way_out
 
@@ -63,4 +63,6 @@ def test_case(name: str, runner: CaseRunner, results: Results, pytestconfig: pyt
     if outcome.status == "known failure":
         pytest.xfail(said)
     if outcome.status != "passed":
-        pytest.skip(f"{outcome.status}: {outcome.cause}")
+        declined = outcome.is_declined
+        said = reason(outcome.cause, outcome.detail) if declined else outcome.cause
+        pytest.skip(f"{outcome.status}: {said}")

@@ -18,6 +18,12 @@ DECLINED: dict[int, str] = {
 """Names of error codes that explain by themselves what a library does not support, by code."""
 
 
+def words_of(error: OperatorError) -> str:
+    """Return the library's own words for an error, without the operator's name; empty if it gave
+    none."""
+    return error.reason.removeprefix(f"[{error.operator}]").strip()
+
+
 def check_refusal(call: Call, refusal: Refusal) -> tuple[str, str]:
     """Make a call that must be refused, and return cause and detail of a failure, or empty strings.
 

@@ -7,12 +7,12 @@ import math
 from diopi_proto import OperatorError, OperatorNotBoundError, Vendor
 from diopi_proto.errors import DiopiError
 from dl_conformance.case import Case
-from dl_conformance.outcome import Outcome
+from dl_conformance.outcome import NOT_IMPLEMENTED, Outcome
 
 from .call import Call
 from .inputs import CaseInputs
 from .judge import judge_call
-from .refusal import DECLINED, check_refusal
+from .refusal import DECLINED, check_refusal, words_of
 
 
 def run(vendor: Vendor, case: Case) -> Outcome:
@@ -24,7 +24,7 @@ def run(vendor: Vendor, case: Case) -> Outcome:
         return Outcome(case.name, case.operator, case.dtype, status, cause, detail, worst)
 
     if not vendor.operators[case.operator]:
-        return outcome("unsupported", "not implemented")
+        return outcome("unsupported", NOT_IMPLEMENTED)
     try:
         inputs = CaseInputs(case, getattr(vendor, "adaptor", None))
         expected = inputs.expected()
@@ -42,10 +42,10 @@ def run(vendor: Vendor, case: Case) -> Outcome:
             return outcome("failed", "wrong value", fault.message)
         results = call.run()
     except OperatorNotBoundError as error:
-        return outcome("unsupported", "not implemented", str(error))
+        return outcome("unsupported", NOT_IMPLEMENTED, str(error))
     except OperatorError as error:
         if error.code in DECLINED:
-            return outcome("unsupported", DECLINED[error.code], str(error))
+            return outcome("unsupported", DECLINED[error.code], words_of(error))
         return outcome("failed", "returned an error", str(error))
     except DiopiError as error:
         return outcome("failed", type(error).__name__, str(error))
