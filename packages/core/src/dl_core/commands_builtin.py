@@ -13,6 +13,9 @@ from dl_core.commands_run import RUN
 from dl_core.doctor import Report, VendorReport, examine
 from dl_core.tables import show
 
+_MOST_NAMES = 10
+"""Names that a line lists; JSON has all."""
+
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -106,12 +109,32 @@ def _show_vendor(vendor: VendorReport) -> None:
         _say(f"  adaptor {vendor.adaptor}: {vendor.adapted}")
     if vendor.mismatched:
         _say(f"  built against another contract, so run on the CPU: {', '.join(vendor.mismatched)}")
+    if vendor.unknown:
+        _say(
+            "  not in this host's contract, so never called: "
+            f"{_first(vendor.unknown)}. Correct the names, or use a release for this contract"
+        )
     for device in vendor.devices:
         size = f", {device.total_memory / 2**30:.1f} GiB" if device.total_memory else ""
         _say(f"  device {device.index}  {device.name}{size} {device.architecture}".rstrip())
     if not vendor.devices:
         said = vendor.no_device.removeprefix("no device: ")
-        _say(f"  no device: {said or 'no driver was found, or no device for the driver'}")
+        _say(f"  no device: {said or _guess_absence(vendor)}")
+
+
+def _guess_absence(vendor: VendorReport) -> str:
+    """Return why a vendor that gives no reason may have no device."""
+    if not vendor.missing_libraries:
+        return "no driver was found, or no device for the driver"
+    return (
+        "no driver was found, or no device for the driver. The library names these files, which "
+        f"are not installed: {_first(vendor.missing_libraries)}"
+    )
+
+
+def _first(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _devices(arguments: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.schema import load
 from diopi_proto.trial import TriedDevice, TriedKernels
 from dl_core import config, first_party, frameworks, installed, selection, startup
 from dl_core._version import __version__
@@ -40,9 +41,13 @@ class VendorReport:
     library_version: str
     operators: int
     mismatched: list[str]
+    unknown: list[str]
+    """Operators that are not in this host's contract, with the name that may be meant."""
     device_count: int
     no_device: str
     """Reason for the absence of devices, in the library's own words; may be empty."""
+    missing_libraries: list[str]
+    """Libraries that it names and that are not installed, if it gives no reason."""
     devices: list[TriedDevice]
     extensions: list[str]
     kernels: TriedKernels | None
@@ -168,8 +173,10 @@ def _vendor_report(
         library_version=probe.version,
         operators=probe.operators,
         mismatched=probe.mismatched,
+        unknown=[_with_close_match(name) for name in probe.unknown],
         device_count=probe.device_count,
         no_device="" if probe.device_count else probe.said,
+        missing_libraries=probe.missing_libraries,
         devices=probe.devices,
         extensions=probe.extensions,
         kernels=probe.kernels,
@@ -180,6 +187,11 @@ def _vendor_report(
         error=probe.error,
         cure=record.reinstall if probe.error else "",
     )
+
+
+def _with_close_match(name: str) -> str:
+    near = difflib.get_close_matches(name, load(), n=1, cutoff=0.9)
+    return f"{name} (is it {near[0]}?)" if near else name
 
 
 def _flaw(vendor: VendorReport, flaw: str) -> str:

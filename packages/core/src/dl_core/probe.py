@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import diopi_proto
 from diopi_proto.adaptor import read_adaptor
 from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.named_libraries import missing_libraries
 from diopi_proto.trial import Trial, TriedDevice, TriedKernels, try_library
+from dl_core.environment import environment
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Probe:
     """Reason why the library could not be examined; empty if it could."""
     said: str = ""
     """The last message that the library logged before its devices were counted."""
+    unknown: list[str] = field(default_factory=list)
+    """Operators that are not in this host's contract: of a later one, or misspelt."""
+    missing_libraries: list[str] = field(default_factory=list)
+    """Libraries that the library names and that are not installed, if it has no device and gives no
+    reason."""
 
 
 def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
@@ -60,12 +67,20 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
         mismatched=trial.mismatched,
         device_count=trial.device_count,
         said=trial.said,
+        unknown=trial.unknown,
+        missing_libraries=_missing_libraries(descriptor, trial),
         devices=list(trial.devices),
         extensions=list(trial.extensions),
         kernels=trial.kernels,
         adapted="" if adaptor is None else adaptor.summary(),
         flaws=[*trial.flaws, *_misnamed(descriptor, trial)],
     )
+
+
+def _missing_libraries(descriptor: VendorDescriptor, trial: Trial) -> list[str]:
+    if trial.device_count or trial.said:
+        return []
+    return missing_libraries(descriptor.library, environment())
 
 
 def _misnamed(descriptor: VendorDescriptor, trial: Trial) -> list[str]:

@@ -248,6 +248,42 @@ def test_doctor_says_no_more_of_a_vendor_than_it_tells(
     assert "\nVisible devices\nnone\n- " in capsys.readouterr().out
 
 
+def test_doctor_lists_operators_that_the_contract_does_not_have(
+    two_vendors: Wheels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newer = [f"diopiNewer{number}" for number in range(12)]
+    answers = {
+        "fast": Probe("dl_vendor_v1", "", 5, unknown=["diopiAddScaler", "diopiOther"]),
+        "ref": Probe("dl_vendor_v1", "", 5, unknown=newer),
+    }
+    monkeypatch.setattr(doctor, "probe_vendor", lambda vendor, timeout: answers[vendor.name])
+    assert cli.main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    line = "  not in this host's contract, so never called: "
+    assert f"{line}diopiAddScaler (is it diopiAddScalar?), diopiOther. Correct" in said
+    assert f"{line}diopiNewer0, " in said and "diopiNewer9 and 2 more. Correct" in said
+    assert cli.main(["doctor", "--json"]) == 0
+    vendors = json.loads(capsys.readouterr().out)["vendors"]
+    assert [x["unknown"] for x in vendors if x["name"] == "ref"] == [newer]
+
+
+def test_doctor_names_libraries_that_a_vendor_without_a_reason_may_miss(
+    two_vendors: Wheels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = {
+        "fast": Probe("dl_vendor_v1", missing_libraries=["libfast.so.2", "libfast.so.1"]),
+        "ref": Probe("dl_vendor_v1"),
+    }
+    monkeypatch.setattr(doctor, "probe_vendor", lambda vendor, timeout: answers[vendor.name])
+    assert cli.main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    guess = "  no device: no driver was found, or no device for the driver"
+    assert (
+        f"{guess}. The library names these files, which are not installed: libfast.so.2, " in said
+    )
+    assert f"{guess}\n" in said
+
+
 @pytest.mark.usefixtures("two_vendors")
 def test_autoload_turned_off_is_a_reason_and_no_fault(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -56,6 +56,21 @@ def test_a_working_library_is_described(tmp_path: Path) -> None:
     ]
 
 
+NAMES = 'const char* const driver[] = {"libno_such_driver.so.7", "libc.so.6"};\n'
+
+
+def test_a_missing_driver_is_named_unless_the_library_gives_a_reason(tmp_path: Path) -> None:
+    absent = TABLE.replace("COUNT", "*n = driver[v == NULL] == NULL")
+    probe = probe_vendor(build(tmp_path, NAMES + absent), 60)
+    assert (probe.said, probe.missing_libraries) == ("", ["libno_such_driver.so.7"])
+    logs = "static const dl_host_t* host_;\n" + absent.replace("COUNT", "")
+    logs = logs.replace("*n = driver", 'host_->log(host_, DL_LOG_INFO, "unplugged"); *n = driver')
+    probe = probe_vendor(build(tmp_path, NAMES + logs.replace("*out", "host_ = host; *out")), 60)
+    assert (probe.said, probe.missing_libraries) == ("unplugged", [])
+    present = TABLE.replace("COUNT", "*n = driver[v == NULL] != NULL")
+    assert probe_vendor(build(tmp_path, NAMES + present), 60).missing_libraries == []
+
+
 @pytest.mark.parametrize("noise", ['write(1, "noise\\n", 6)', 'write(1, "noise", 5)'])
 def test_what_a_library_prints_does_no_harm(tmp_path: Path, noise: str) -> None:
     source = TABLE.replace("COUNT", f"(void)!{noise}; *n = 1")
