@@ -110,7 +110,13 @@ class NativeFunction:
             for name, call in found
         ]
         missing = " && ".join(f"{name} == nullptr" for name in self._names())
-        return [*lines, f"  if ({missing}) return false;"]
+        # Of several operators, the fallback cannot see which one was needed.
+        absence = self._absence(self.entry.row.call) if self.entry.row.scalar else "false"
+        return [*lines, f"  if ({missing}) return {absence};"]
+
+    def _absence(self, call: Use) -> str:
+        """Return the expression that notes for the fallback which operator the vendor lacks."""
+        return f'note_absence({_site(self.entry)}, "{call.name}")'
 
     def _conditions(self, key: str) -> list[str]:
         lines = []
@@ -151,7 +157,7 @@ class NativeFunction:
             made = CallArguments(self.entry, call, self.declarations, scalar=True)
         return [
             "  if (plan.other_is_scalar()) {",
-            "    if (scalar_function == nullptr) return false;",
+            f"    if (scalar_function == nullptr) return {self._absence(call)};",
             *(f"    {line}" for line in made.locals),
             f"    return {made.run('scalar_function')};",
             "  }",

@@ -4,7 +4,11 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <mutex>
+
 #include "aten/fallback/fallback.h"
+#include "aten/fallback/fallback_reason.h"
 #include "aten/kernel/composed.h"
 #include "bindings/contract.h"
 #include "bindings/distributed.h"
@@ -76,6 +80,48 @@ py::dict fallback_stats() {
   py::dict result;
   for (const auto& entry : fallback_counts())
     result[entry.overload.c_str()] = counter(entry.calls, entry.nanoseconds);
+  return result;
+}
+
+py::list fallback_reason_list() {
+  py::list result;
+  for (const auto& [overload, reason] : fallback_reasons()) {
+    py::dict entry = counter(reason->calls_since_reset(), reason->nanoseconds_since_reset());
+    entry["overload"] = overload;
+    entry["cause"] = name_of(reason->cause);
+    entry["vendor"] = reason->vendor == nullptr ? "" : reason->vendor->name();
+    entry["operator"] = reason->contract_name == nullptr ? "" : reason->contract_name;
+    entry["words"] = reason->words;
+    entry["text"] = reason->text;
+    entry["total_count"] = reason->calls.load();
+    entry["total_nanoseconds"] = reason->nanoseconds.load();
+    result.append(entry);
+  }
+  return result;
+}
+
+// Contexts that count and time operators may be nested and overlap.
+void profile_operators(bool on) {
+  static std::mutex mutex;
+  static int active = 0;
+  const std::lock_guard<std::mutex> guard(mutex);
+  active = std::max(active + (on ? 1 : -1), 0);
+  if (active > 0) {
+    noted.fetch_or(kNotedTimes);
+  } else {
+    noted.fetch_and(static_cast<uint8_t>(~kNotedTimes));
+  }
+}
+
+py::dict operators_by_overload() {
+  py::dict result;
+  for (const Site* site : sites()) {
+    for (const char* form : site->forms) {
+      py::list names;
+      for (const Op op : site->operators) names.append(kOpNames[static_cast<size_t>(op)]);
+      result[form] = names;
+    }
+  }
   return result;
 }
 
@@ -211,17 +257,23 @@ PYBIND11_MODULE(_C, m) {
 
   m.def("fallback_stats", &fallback_stats,
         "Count of each overload, and nanoseconds while operators are profiled.");
+  m.def("fallback_reasons", &fallback_reason_list,
+        "Reasons of all overloads since the start, with counts since the start and the reset.");
+  m.def("operators_by_overload", &operators_by_overload,
+        "Contract operators that the kernel of each overload passes to the vendor.");
   m.def("reset_fallback_stats", [] {
     reset_fallback_counts();
     reset_call_totals();
   });
   m.def(
       "call_totals",
-      [] {
-        const CallTotals totals = call_totals();
+      [](bool since_start) {
+        const CallTotals totals = since_start ? call_totals_since_start() : call_totals();
         return std::make_pair(totals.native, totals.composed);
       },
-      "Number of calls of vendor operators and of composed ones since reset_fallback_stats().");
+      py::arg("since_start") = false,
+      "Number of calls of vendor operators and of composed ones, since reset_fallback_stats() or "
+      "the start.");
   m.def(
       "silent_writes", [] { return silent_writes.load(std::memory_order_relaxed); },
       "Number of writes by operators to tensors whose version was not bumped.");
@@ -229,16 +281,8 @@ PYBIND11_MODULE(_C, m) {
   m.def("fallback_mode", &get_mode);
   m.def("native_stats", &native_stats, "Counts of each overload while operators are profiled.");
   m.def("reset_native_stats", &reset_native_stats);
-  m.def(
-      "profile_operators",
-      [](bool on) {
-        if (on) {
-          noted.fetch_or(kNotedTimes);
-        } else {
-          noted.fetch_and(static_cast<uint8_t>(~kNotedTimes));
-        }
-      },
-      py::arg("on"));
+  m.def("profile_operators", &profile_operators, py::arg("on"),
+        "Begin or end a block whose operators are counted and timed.");
   m.def("native_overloads", &native_overloads, py::arg("index"),
         "native_operators() with their in-place and out= forms.");
   m.def(

@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
 
+#include "calls/decline.h"
 #include "calls/generator_handle.h"
 #include "calls/required_tensor.h"
 #include "dl/foreign.hpp"
@@ -235,23 +236,24 @@ void CallContext::finish() noexcept {
   required_.clear();
 }
 
-void check_outcome(diopiError_t code, const char* name, const Device& owner, int index) {
+void check_outcome(diopiError_t code, const char* name, const Site& site, int index) {
   switch (code) {
     case diopiNoImplement:
     case diopiDtypeNotSupported:
     case diopiForceFallbackToCPU:
     case diopi5DNotSupported:
+      note_decline(site, name, code);
       return;
     default:
       break;
   }
-  const std::string reason = owner.vendor->last_error(name);
+  const Vendor& vendor = *device_unchecked(index).vendor;
+  const std::string reason = vendor.last_error(name);
   // Vendors usually begin the message with the operator in brackets; add it if they do not.
   const bool named = reason.rfind('[', 0) == 0;
-  throw VendorError(
-      {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
-      c10::str(named ? "" : "[" + std::string(name) + "] ", reason, " (dl:", index, ", vendor ",
-               owner.vendor->name(), ", error ", static_cast<int>(code), ")"));
+  throw VendorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+                    c10::str(named ? "" : "[" + std::string(name) + "] ", reason, " (dl:", index,
+                             ", vendor ", vendor.name(), ", error ", static_cast<int>(code), ")"));
 }
 
 }  // namespace dl::core

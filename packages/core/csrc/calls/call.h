@@ -126,8 +126,9 @@ class CallContext {
   bool may_leave_error_ = false;
 };
 
-// Throws VendorError for a failed operator; returns if the caller should fall back.
-void check_outcome(diopiError_t code, const char* contract_name, const Device& device, int index);
+// Throws VendorError for a failed operator. Returns if the vendor declined, and the caller should
+// fall back; the decline is noted for the fallback.
+void check_outcome(diopiError_t code, const char* contract_name, const Site& site, int index);
 
 // Throws VendorError for an exception that escaped from an operator and is being handled.
 [[noreturn]] void operator_threw(const char* contract_name, int index);
@@ -153,8 +154,7 @@ class NativeCall {
     }
     if (C10_UNLIKELY(code != diopiSuccess)) {
       context_.rethrow_failure(contract_name);
-      check_outcome(code, contract_name, device_unchecked(context_.device_index()),
-                    context_.device_index());
+      check_outcome(code, contract_name, site_, context_.device_index());
       return false;
     }
     count_call(&ThreadCounts::native);

@@ -71,6 +71,11 @@ CallTotals call_totals() {
           total.composed - counted.before_reset.composed};
 }
 
+CallTotals call_totals_since_start() {
+  const std::lock_guard<std::mutex> guard(count_registry().mutex);
+  return sum_of_counts(count_registry());
+}
+
 void reset_call_totals() {
   CountRegistry& counted = count_registry();
   const std::lock_guard<std::mutex> guard(counted.mutex);

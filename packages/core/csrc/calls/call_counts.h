@@ -34,6 +34,7 @@ struct CallTotals {
 };
 // Totals of all threads, including exited ones, since the start or the last reset.
 CallTotals call_totals();
+CallTotals call_totals_since_start();
 void reset_call_totals();
 
 // Counts the calls of a composed operator.

@@ -81,14 +81,19 @@ void Vendor::stand_in(const dl_function_t* functions) const {
   }
 }
 
-const char* Vendor::last_error(const char* operator_name) const {
+const char* Vendor::given_reason(const char* operator_name) const {
   if (adaptor_ != nullptr) {
     const char* said = adaptor_->last_error(adaptor_, operator_name);
     if (said != nullptr) return said;
   }
   const auto last_error = slots().last_error;
   const char* text = last_error != nullptr ? last_error(checked_) : nullptr;
-  return text != nullptr && *text != '\0' ? text : "the vendor gave no reason";
+  return text != nullptr && *text != '\0' ? text : nullptr;
+}
+
+const char* Vendor::last_error(const char* operator_name) const {
+  const char* const reason = given_reason(operator_name);
+  return reason != nullptr ? reason : "the vendor gave no reason";
 }
 
 void Vendor::unsupported(const char* what) const {

@@ -49,7 +49,10 @@ class Vendor {
   void stand_in(const dl_function_t* functions) const;
   size_t bound_operators() const { return bound_; }
   const std::vector<std::string>& mismatched_operators() const { return mismatched_; }
-  // The reason why the last operator on this thread failed.
+  // The vendor's reason for the failure or the decline of the last operator on this thread; NULL if
+  // it gave none. Valid until the next call of this function on the thread.
+  const char* given_reason(const char* operator_name) const;
+  // Same, with a substitute for a missing reason.
   const char* last_error(const char* operator_name) const;
 
   // The library's table, checked (dl/checked.h); functions beyond the vendor's struct_size are

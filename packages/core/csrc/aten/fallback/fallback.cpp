@@ -110,8 +110,8 @@ void set_fallback_mode(FallbackMode mode) { process_mode.store(mode, std::memory
 
 FallbackMode fallback_mode() { return process_mode.load(std::memory_order_relaxed); }
 
-void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack,
-                         size_t begin, size_t count) {
+void apply_fallback_mode(OperatorInfo& info, const Explanation& reason, int index,
+                         const torch::jit::Stack& stack, size_t begin, size_t count) {
   if (records_placeholders()) refuse_integers(info, index, stack, begin, count);
   const FallbackMode mode = fallback_mode();
   if (C10_LIKELY(mode == FallbackMode::allow)) return;
@@ -119,12 +119,12 @@ void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack&
   if (mode == FallbackMode::error) {
     TORCH_CHECK_NOT_IMPLEMENTED(
         false, "[dl] aten::", info.name, " does not run natively on dl:", index, " (vendor ",
-        owner.vendor->name(), ") for ", describe_arguments(stack, begin, count),
-        ", and CPU fallback is forbidden. Set DL_FALLBACK=allow to run it on the CPU");
+        owner.vendor->name(), ") for ", describe_arguments(stack, begin, count), ": ",
+        reason.text(), ". CPU fallback is forbidden; set DL_FALLBACK=allow to run it on the CPU");
   }
   if (!info.warned.exchange(true)) {
     TORCH_WARN("[dl] aten::", info.name, " falls back to the CPU on dl:", index, " (vendor ",
-               owner.vendor->name(), "); first seen with ",
+               owner.vendor->name(), "): ", reason.text(), "; first seen with ",
                describe_arguments(stack, begin, count));
   }
 }
@@ -138,16 +138,25 @@ void check_not_captured(const OperatorInfo& info, int device) {
 std::vector<FallbackCount> fallback_counts() {
   std::vector<FallbackCount> result;
   for (const OperatorInfo* info : known_operators()) {
-    if (info->calls.load() > 0)
-      result.push_back({info->name, info->calls.load(), info->nanoseconds.load()});
+    const uint64_t calls = info->calls();
+    if (calls > 0) result.push_back({info->name, calls, info->nanoseconds()});
+  }
+  return result;
+}
+
+std::vector<ReasonCount> fallback_reasons() {
+  std::vector<ReasonCount> result;
+  for (const OperatorInfo* info : known_operators()) {
+    for (const FallbackReason* each = info->reasons.load(); each != nullptr; each = each->next)
+      result.push_back({info->name, each});
   }
   return result;
 }
 
 void reset_fallback_counts() {
   for (OperatorInfo* info : known_operators()) {
-    info->calls = 0;
-    info->nanoseconds = 0;
+    for (FallbackReason* each = info->reasons.load(); each != nullptr; each = each->next)
+      each->reset();
   }
 }
 
@@ -185,6 +194,12 @@ FallbackOperator find_operator(const char* overload) {
                        dot == std::string::npos ? "" : text.c_str() + dot + 1);
 }
 
+FallbackOperator find_own_operator(const char* overload) {
+  const FallbackOperator op = find_operator(overload);
+  op.info.has_own_kernel.store(true, std::memory_order_relaxed);
+  return op;
+}
+
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   check_not_forked();
   OperatorInfo& info = operator_info(op);
@@ -197,9 +212,10 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     return;
   }
   const int index = common_device(info, op, *stack, begin, count);
-  apply_fallback_mode(info, index, *stack, begin, count);
+  const Explanation reason = explain_fallback(info, index);
+  apply_fallback_mode(info, reason, index, *stack, begin, count);
   check_not_captured(info, index);
-  typed::Count counted(info);
+  typed::Count counted(info, reason);
 
   // CPU kernels call other operators, which must neither record gradients nor be autocast.
   const at::AutoDispatchBelowADInplaceOrView below_autograd;

@@ -10,6 +10,8 @@
 
 namespace dl::core {
 
+struct Explanation;
+struct FallbackReason;
 struct OperatorInfo;
 
 enum class FallbackMode { allow, warn, error };
@@ -24,6 +26,13 @@ struct FallbackCount {
   uint64_t nanoseconds;  // only while operators are profiled
 };
 std::vector<FallbackCount> fallback_counts();
+
+struct ReasonCount {
+  std::string overload;
+  const FallbackReason* reason;  // never freed
+};
+// All reasons of all operators since the start, whether they have occurred since the reset or not.
+std::vector<ReasonCount> fallback_reasons();
 void reset_fallback_counts();
 
 // The fallback, a boxed kernel that is registered for every operator without a kernel. Tensors on
@@ -33,9 +42,9 @@ void reset_fallback_counts();
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 // Applies the mode to a call on `device` whose `count` arguments start at `begin`: warns, or throws
-// NotImplementedError when fallbacks are forbidden.
-void apply_fallback_mode(OperatorInfo& info, int device, const torch::jit::Stack& stack,
-                         size_t begin, size_t count);
+// NotImplementedError when fallbacks are forbidden, with the reason for the fallback.
+void apply_fallback_mode(OperatorInfo& info, const Explanation& reason, int device,
+                         const torch::jit::Stack& stack, size_t begin, size_t count);
 
 // Throws CaptureError while the current stream of `device` captures, because the fallback
 // synchronizes.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "aten/fallback/fallback.h"
+#include "aten/fallback/fallback_reason.h"
 #include "aten/fallback/host_arguments.h"
 #include "aten/fallback/operator_info.h"
 #include "aten/fallback/refusal.h"
@@ -142,16 +143,17 @@ void match(const at::Tensor& result, Held<T>& held, std::remove_reference_t<T>& 
 // Counts a call after it has run: as with vendor operators, calls that raise are not counted.
 class Count {
  public:
-  explicit Count(OperatorInfo& info) : info_(info) {
+  Count(OperatorInfo& info, const Explanation& explanation)
+      : info_(info), reason_(find_reason(info, explanation)) {
     if (C10_UNLIKELY(is_timed())) start_ = now_ns();
   }
   ~Count() {
     if (C10_UNLIKELY(start_ != 0 && ran_))
-      info_.nanoseconds.fetch_add(now_ns() - start_, std::memory_order_relaxed);
+      reason_.nanoseconds.fetch_add(now_ns() - start_, std::memory_order_relaxed);
   }
   void ran() {
     ran_ = true;
-    info_.calls.fetch_add(1, std::memory_order_relaxed);
+    reason_.calls.fetch_add(1, std::memory_order_relaxed);
     if (C10_UNLIKELY(info_.silent)) count_silent_write();
   }
   Count(const Count&) = delete;
@@ -159,6 +161,7 @@ class Count {
 
  private:
   OperatorInfo& info_;
+  FallbackReason& reason_;
   uint64_t start_ = 0;
   bool ran_ = false;
 };
@@ -178,6 +181,8 @@ inline FallbackOperator find_operator(const char* name, const char* overload) {
 
 // Finds an operator by name and overload, "add.Tensor". Slow: for rare calls only.
 FallbackOperator find_operator(const char* overload);
+// Same, for a kernel of dl-core that leaves calls to the fallback.
+FallbackOperator find_own_operator(const char* overload);
 
 template <typename Signature>
 struct TypedFallback;
@@ -202,7 +207,7 @@ struct TypedFallback<Return(Args...)> {
                         std::remove_reference_t<Args>&... args) {
     OperatorInfo& info = op.info;
     check_not_forked();
-    typed::Count count(info);
+    typed::Count count(info, explain_fallback(info, index));
     // CPU kernels call other operators, which must neither record gradients nor be autocast.
     const c10::impl::ExcludeDispatchKeyGuard below_autograd_and_autocast(
         c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
@@ -243,7 +248,7 @@ struct TypedFallback<Return(Args...)> {
 // Runs an overload, "add.Tensor", on the CPU; `Signature` is the type of the native kernel.
 template <Text overload, typename Signature, typename... Args>
 decltype(auto) on_cpu(Args&&... args) {
-  static const FallbackOperator op = find_operator(overload.value);
+  static const FallbackOperator op = find_own_operator(overload.value);
   return TypedFallback<Signature>::call(op, std::forward<Args>(args)...);
 }
 

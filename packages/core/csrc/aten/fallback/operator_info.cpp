@@ -4,7 +4,11 @@
 
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
+
+#include "aten/fallback/fallback_reason.h"
+#include "calls/call.h"
 
 namespace dl::core {
 namespace {
@@ -24,12 +28,28 @@ bool writes_silently(const std::string& op, const std::string& argument) {
          (argument == "running_mean" || argument == "running_var");
 }
 
+// Returns the site of the kernel that implements an overload, or NULL.
+const Site* site_of(const std::string& overload) {
+  static const auto* const by_form = [] {
+    auto* map = new std::unordered_map<std::string_view, const Site*>;
+    for (const Site* site : sites()) {
+      for (const char* form : site->forms) map->emplace(form, site);
+    }
+    return map;
+  }();
+  const auto found = by_form->find(overload);
+  return found == by_form->end() ? nullptr : found->second;
+}
+
 std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   auto info = std::make_unique<OperatorInfo>();
   const auto& schema = op.schema();
   info->name = c10::toString(op.operator_name());
   info->is_torchs = starts_with(info->name, "aten::");
-  if (info->is_torchs) info->name.erase(0, 6);
+  if (info->is_torchs) {
+    info->name.erase(0, 6);
+    info->site = site_of(info->name);
+  }
   info->random = op.hasTag(at::Tag::nondeterministic_seeded);
   bool indexes = false;
   for (const char* prefix : {"index.Tensor", "index_put", "_index_put_impl_", "_unsafe_index"}) {
@@ -53,7 +73,23 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   return info;
 }
 
+template <typename Part>
+uint64_t sum_of_reasons(const OperatorInfo& info, Part part) {
+  uint64_t sum = 0;
+  for (const FallbackReason* each = info.reasons.load(); each != nullptr; each = each->next)
+    sum += part(*each);
+  return sum;
+}
+
 }  // namespace
+
+uint64_t OperatorInfo::calls() const {
+  return sum_of_reasons(*this, [](const FallbackReason& x) { return x.calls_since_reset(); });
+}
+
+uint64_t OperatorInfo::nanoseconds() const {
+  return sum_of_reasons(*this, [](const FallbackReason& x) { return x.nanoseconds_since_reset(); });
+}
 
 OperatorInfo& operator_info(const c10::OperatorHandle& op) {
   // Schemas do not move while their operator is registered.

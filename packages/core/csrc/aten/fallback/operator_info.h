@@ -9,6 +9,9 @@
 
 namespace dl::core {
 
+struct FallbackReason;
+struct Site;
+
 struct OperatorInfo {
   std::string name;          // "add.Tensor"; other namespaces keep theirs: "my::op"
   int generator_index = -1;  // index of the Generator? argument
@@ -20,9 +23,13 @@ struct OperatorInfo {
   bool mutates = false;        // writes to at least one argument
   bool silent = false;         // writes to an argument without bumping its version
   bool is_torchs = false;      // of namespace aten, whose rules for shared memory are known
-  std::atomic<uint64_t> calls{0};
-  std::atomic<uint64_t> nanoseconds{0};
+  const Site* site = nullptr;  // of the kernel that calls the vendor; NULL if there is none
+  std::atomic<bool> has_own_kernel{false};        // a kernel of dl-core left a call to the fallback
+  std::atomic<FallbackReason*> reasons{nullptr};  // with the counts of calls; the latest one first
   std::atomic<bool> warned{false};
+
+  uint64_t calls() const;        // since the last reset
+  uint64_t nanoseconds() const;  // same
 };
 
 OperatorInfo& operator_info(const c10::OperatorHandle& op);

@@ -19,6 +19,7 @@
 #include "aten/fallback/overlap.h"
 #include "aten/fallback/refusal.h"
 #include "aten/kernel/deterministic.h"
+#include "calls/decline.h"
 #include "calls/vendor_error.h"
 #include "memory/graph_pools.h"
 
@@ -55,8 +56,10 @@ struct Kernel<name, function, kind, coinciding, Return (*)(Args...)> {
     if constexpr (kOrder != Order::fixed) {
       const int device = first_device(args...);
       if (C10_UNLIKELY(wants_fixed_order(device))) {
-        if constexpr (kOrder == Order::fixed_on_cpu)
+        if constexpr (kOrder == Order::fixed_on_cpu) {
+          note_fixed_order();
           return TypedFallback<Return(Args...)>::call(find_operator(name.value), args...);
+        }
         if (kOrder == Order::open || is_first_floating(args...)) alert_open_order(name.value);
       }
     }

@@ -14,6 +14,7 @@
 #include "aten/plans/output_plan.h"
 #include "aten/plans/stored_scalar.h"
 #include "calls/call.h"
+#include "calls/decline.h"
 #include "calls/generator_handle.h"
 
 namespace dl::core {

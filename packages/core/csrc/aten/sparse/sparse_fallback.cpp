@@ -125,9 +125,10 @@ void sparse_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const size_t count = op.schema().arguments().size();
   const size_t begin = stack->size() - count;
   const int index = device_in_common(info, *stack, begin, count);
-  apply_fallback_mode(info, index, *stack, begin, count);
+  const Explanation reason = explain_sparse_fallback(index);
+  apply_fallback_mode(info, reason, index, *stack, begin, count);
   check_not_captured(info, index);
-  typed::Count counted(info);
+  typed::Count counted(info, reason);
 
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);

@@ -12,13 +12,13 @@ bool add_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiAdd);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiAddScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(add_Tensor_site, "diopiAdd");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!conditions::alpha_fits(plan.common_type(), alpha)) return false;
   if (!conditions::is_in_range(plan.common_type(), alpha)) return false;
   NativeCall call(add_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(add_Tensor_site, "diopiAddScalar");
     OutputHandle out_handle(plan.target());
     const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
     return call.run("diopiAddScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
@@ -60,14 +60,14 @@ bool sub_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiSub);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiSubScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(sub_Tensor_site, "diopiSub");
   if (!conditions::not_bool(self, other)) return false;
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!conditions::alpha_fits(plan.common_type(), alpha)) return false;
   if (!conditions::is_in_range(plan.common_type(), alpha)) return false;
   NativeCall call(sub_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(sub_Tensor_site, "diopiSubScalar");
     OutputHandle out_handle(plan.target());
     const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
     return call.run("diopiSubScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
@@ -109,11 +109,11 @@ bool mul_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiMul);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiMulScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(mul_Tensor_site, "diopiMul");
   if (!plan.binary_commuting(given, self, other, Promotion::same)) return false;
   NativeCall call(mul_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(mul_Tensor_site, "diopiMulScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiMulScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }

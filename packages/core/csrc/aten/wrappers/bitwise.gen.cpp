@@ -12,11 +12,11 @@ bool bitwise_and_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, c
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseAnd);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseAndScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(bitwise_and_Tensor_site, "diopiBitwiseAnd");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   NativeCall call(bitwise_and_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(bitwise_and_Tensor_site, "diopiBitwiseAndScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiBitwiseAndScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
@@ -56,11 +56,11 @@ bool bitwise_or_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, co
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseOr);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseOrScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(bitwise_or_Tensor_site, "diopiBitwiseOr");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   NativeCall call(bitwise_or_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(bitwise_or_Tensor_site, "diopiBitwiseOrScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiBitwiseOrScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }

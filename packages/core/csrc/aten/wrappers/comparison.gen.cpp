@@ -13,11 +13,11 @@ bool eq_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiEq);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiEqScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(eq_Tensor_site, "diopiEq");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(eq_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(eq_Tensor_site, "diopiEqScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiEqScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
@@ -57,11 +57,11 @@ bool ne_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiNe);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiNeScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(ne_Tensor_site, "diopiNe");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(ne_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(ne_Tensor_site, "diopiNeScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiNeScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
@@ -101,11 +101,11 @@ bool lt_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiLt);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiLtScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(lt_Tensor_site, "diopiLt");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(lt_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(lt_Tensor_site, "diopiLtScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiLtScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
@@ -145,11 +145,11 @@ bool le_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiLe);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiLeScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(le_Tensor_site, "diopiLe");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(le_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(le_Tensor_site, "diopiLeScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiLeScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
@@ -189,11 +189,11 @@ bool gt_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiGt);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiGtScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(gt_Tensor_site, "diopiGt");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(gt_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(gt_Tensor_site, "diopiGtScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiGtScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
@@ -233,11 +233,11 @@ bool ge_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiGe);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiGeScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(ge_Tensor_site, "diopiGe");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(ge_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(ge_Tensor_site, "diopiGeScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiGeScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }

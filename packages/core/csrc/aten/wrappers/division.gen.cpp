@@ -12,11 +12,11 @@ bool div_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(div_Tensor_site, "diopiDiv");
   if (!plan.binary(given, self, other, Promotion::floating)) return false;
   NativeCall call(div_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(div_Tensor_site, "diopiDivScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), RoundModeNone);
   }
@@ -56,13 +56,13 @@ bool div_Tensor_mode_native(ElementwisePlan& plan, const at::Tensor& given, cons
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(div_Tensor_mode_site, "diopiDiv");
   if (!conditions::known_rounding(rounding_mode)) return false;
   if (!plan.binary(given, self, other, rounding_mode ? Promotion::same : Promotion::floating)) return false;
   if (!(plan.common_type() != at::kBool)) return false;
   NativeCall call(div_Tensor_mode_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(div_Tensor_mode_site, "diopiDivScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), round_mode(rounding_mode));
   }
@@ -102,12 +102,12 @@ bool floor_divide_native(ElementwisePlan& plan, const at::Tensor& given, const a
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(floor_divide_site, "diopiDiv");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!(plan.common_type() != at::kBool)) return false;
   NativeCall call(floor_divide_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(floor_divide_site, "diopiDivScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), RoundModeFloor);
   }
@@ -147,12 +147,12 @@ bool remainder_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiRemainderTensor);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiRemainderScalar);
-  if (function == nullptr) return false;
+  if (function == nullptr) return note_absence(remainder_Tensor_site, "diopiRemainderTensor");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!(plan.common_type() != at::kBool)) return false;
   NativeCall call(remainder_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
-    if (scalar_function == nullptr) return false;
+    if (scalar_function == nullptr) return note_absence(remainder_Tensor_site, "diopiRemainderScalar");
     OutputHandle out_handle(plan.target());
     return call.run("diopiRemainderScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar());
   }

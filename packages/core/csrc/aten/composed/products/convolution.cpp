@@ -133,7 +133,11 @@ bool forward_native(OutputPlan& plan, GivenOutputs given, const Tensor& input, c
                                                         Op::diopiConvolution3d);
   const auto reverse = contract_function<TransposedFunction>(
       owner, geometry, Op::diopiConvTranspose2d, Op::diopiConvTranspose3d);
-  if (transposed ? reverse == nullptr : plain == nullptr) return false;
+  const char* const plain_name = geometry.dims == 2 ? "diopiConvolution2d" : "diopiConvolution3d";
+  const char* const reverse_name =
+      geometry.dims == 2 ? "diopiConvTranspose2d" : "diopiConvTranspose3d";
+  if (transposed ? reverse == nullptr : plain == nullptr)
+    return note_absence(convolution_site, transposed ? reverse_name : plain_name);
   plan.start(input);
   plan.output(sizes, input.scalar_type(), common_format(input, weight));
   if (!plan.make_outputs(given)) return false;
@@ -142,15 +146,14 @@ bool forward_native(OutputPlan& plan, GivenOutputs given, const Tensor& input, c
   NativeCall call(convolution_site, device_index);
   OutputHandle out_handle(out);
   if (transposed) {
-    return call.run(geometry.dims == 2 ? "diopiConvTranspose2d" : "diopiConvTranspose3d", reverse,
-                    out_handle.get(), TensorHandle(from).get(), TensorHandle(taps).get(),
-                    OptionalHandle(bias).get(), to_size(geometry.stride), to_size(geometry.padding),
-                    to_size(geometry.output_padding), groups, to_size(geometry.dilation));
+    return call.run(reverse_name, reverse, out_handle.get(), TensorHandle(from).get(),
+                    TensorHandle(taps).get(), OptionalHandle(bias).get(), to_size(geometry.stride),
+                    to_size(geometry.padding), to_size(geometry.output_padding), groups,
+                    to_size(geometry.dilation));
   }
-  return call.run(geometry.dims == 2 ? "diopiConvolution2d" : "diopiConvolution3d", plain,
-                  out_handle.get(), TensorHandle(from).get(), TensorHandle(taps).get(),
-                  OptionalHandle(bias).get(), to_size(geometry.stride), to_size(geometry.padding),
-                  to_size(geometry.dilation), groups);
+  return call.run(plain_name, plain, out_handle.get(), TensorHandle(from).get(),
+                  TensorHandle(taps).get(), OptionalHandle(bias).get(), to_size(geometry.stride),
+                  to_size(geometry.padding), to_size(geometry.dilation), groups);
 }
 
 bool backward_native(OutputPlan& plan, GivenOutputs given, const Tensor& grad_output,
@@ -174,7 +177,12 @@ bool backward_native(OutputPlan& plan, GivenOutputs given, const Tensor& grad_ou
       owner, geometry, Op::diopiConvolution2dBackward, Op::diopiConvolution3dBackward);
   const auto reverse = contract_function<TransposedBackwardFunction>(
       owner, geometry, Op::diopiConvTranspose2dBackward, Op::diopiConvTranspose3dBackward);
-  if (transposed ? reverse == nullptr : plain == nullptr) return false;
+  const char* const plain_name =
+      geometry.dims == 2 ? "diopiConvolution2dBackward" : "diopiConvolution3dBackward";
+  const char* const reverse_name =
+      geometry.dims == 2 ? "diopiConvTranspose2dBackward" : "diopiConvTranspose3dBackward";
+  if (transposed ? reverse == nullptr : plain == nullptr)
+    return note_absence(convolution_backward_site, transposed ? reverse_name : plain_name);
   plan.start(input);
   const c10::MemoryFormat format = common_format(input, weight);
   const DimVector bias = {sizes[1]};
@@ -197,15 +205,13 @@ bool backward_native(OutputPlan& plan, GivenOutputs given, const Tensor& grad_ou
   diopiSize_t bias_size = bias_sizes ? to_size(*bias_sizes) : diopiSize_t{};
   diopiSize_t* const with_bias = bias_sizes ? &bias_size : nullptr;
   if (transposed) {
-    return call.run(
-        geometry.dims == 2 ? "diopiConvTranspose2dBackward" : "diopiConvTranspose3dBackward",
-        reverse, input_handle.get(), weight_handle.get(), bias_handle.get(),
-        TensorHandle(grad).get(), TensorHandle(from).get(), TensorHandle(taps).get(), with_bias,
-        to_size(geometry.stride), to_size(geometry.padding), to_size(geometry.dilation),
-        to_size(geometry.output_padding), groups);
+    return call.run(reverse_name, reverse, input_handle.get(), weight_handle.get(),
+                    bias_handle.get(), TensorHandle(grad).get(), TensorHandle(from).get(),
+                    TensorHandle(taps).get(), with_bias, to_size(geometry.stride),
+                    to_size(geometry.padding), to_size(geometry.dilation),
+                    to_size(geometry.output_padding), groups);
   }
-  return call.run(geometry.dims == 2 ? "diopiConvolution2dBackward" : "diopiConvolution3dBackward",
-                  plain, input_handle.get(), weight_handle.get(), bias_handle.get(),
+  return call.run(plain_name, plain, input_handle.get(), weight_handle.get(), bias_handle.get(),
                   TensorHandle(grad).get(), TensorHandle(from).get(), TensorHandle(taps).get(),
                   with_bias, to_size(geometry.stride), to_size(geometry.padding),
                   to_size(geometry.dilation), groups);
