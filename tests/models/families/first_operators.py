@@ -47,8 +47,8 @@ frequent overloads of PyTorch that call the operator. The semantics are in
 
 TAIL = """
 Implement them for float32 first, then for bfloat16 and float16; int64 and bool matter for indices
-and masks. For the order that suits one program of yours, run it and list
-`torch.dl.fallback_stats()`, whose counts say which operator to implement next.
+and masks. `dl coverage --program train.py` prints the order that suits one program of yours, with
+the reason for which each call was declined.
 """
 
 

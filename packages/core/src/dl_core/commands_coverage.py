@@ -9,6 +9,7 @@ from pathlib import Path
 from diopi_proto.text import write_error, write_output
 from dl_core.commands import Command
 from dl_core.coverage import KINDS, MEANINGS, TIERS, Coverage, measure
+from dl_core.coverage_program import examine_program
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
 from dl_core.tables import show
@@ -24,15 +25,31 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="JSON file for all tiers and overloads"
     )
+    parser.add_argument(
+        "--program",
+        nargs=argparse.REMAINDER,
+        metavar="FILE",
+        help="script to run with its arguments, or -m MODULE: print the operators that the vendor "
+        "should implement next for it, by the time that the CPU took instead; --json then names a "
+        "file for this list. Must be the last option",
+    )
     add_force(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
-        return _report(arguments)
+        return _report(arguments) if arguments.program is None else _program(arguments)
     except OutputError as error:
         write_error(f"dl coverage: {error}\n")
         return 2
+
+
+def _program(arguments: argparse.Namespace) -> int:
+    if arguments.tier or arguments.kind:
+        raise OutputError("--tier and --list select overloads and do not apply to --program")
+    if not arguments.program:
+        raise OutputError("--program needs a script, or -m and a module")
+    return examine_program(arguments.program, arguments.json, arguments.force)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -70,6 +87,12 @@ def _show_counts(device: Coverage, tiers: list[str]) -> None:
     show(("tier", *KINDS), rows)
     for kind in KINDS:
         write_output(f"- {kind}: {MEANINGS[kind]}\n")
+    if lacking := device.lacking(tiers):
+        write_output(
+            f"- {len(lacking)} operators of the contract would make "
+            f"{len(set().union(*lacking.values()))} of the fallbacks native; `dl coverage --list "
+            "fallback` names them, and `dl coverage --program train.py` ranks them for a program\n"
+        )
     if device.adaptor:
         write_output(f"- its adaptor converts for native ones: {device.adaptor}\n")
 
@@ -79,7 +102,9 @@ def _show_names(device: Coverage, tiers: list[str], kind: str) -> None:
         names = device.overloads[tier][kind]
         write_output(f"{device.device} ({device.vendor}), tier {tier}, {len(names)} {kind}\n")
         for name in names:
-            write_output(f"  {name}\n")
+            lacks = device.needs.get(name, ()) if kind == "fallback" else ()
+            reason = f": vendor {device.vendor} has no {' or '.join(lacks)}" if lacks else ""
+            write_output(f"  {name}{reason}\n")
 
 
 COVERAGE = Command(

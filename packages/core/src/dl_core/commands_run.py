@@ -11,7 +11,7 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from diopi_proto.text import printable
@@ -66,7 +66,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return _run_graph(arguments, variables)
     # Check this before the program starts: its own error would only say that the device name is
     # unknown.
-    problems = [*config.read(variables).problems, *_obstacles(variables)]
+    problems = [*config.read(variables).problems, *obstacles(variables)]
     program = _program(arguments)
     if not program:
         problems.append("-m needs a module name.")
@@ -75,8 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not problems:
         sys.stdout.flush()
         sys.stderr.flush()
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-        os.execve(sys.executable, [sys.executable, *flags, *program], variables)
+        os.execve(sys.executable, python_command(program), variables)
     return 2
 
 
@@ -112,7 +111,13 @@ def _variables(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dic
     return {**FRAMEWORKS, **environ, **asked}
 
 
-def _obstacles(variables: Mapping[str, str]) -> list[str]:
+def python_command(program: Sequence[str]) -> list[str]:
+    """Return the command of a program that a new interpreter runs, with this one's options."""
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *flags, *program]
+
+
+def obstacles(variables: Mapping[str, str]) -> list[str]:
     """Return the reasons why the program would have no dl device."""
     torch = installed.torch_build()
     if torch is None:

@@ -5,9 +5,10 @@ Needs torch at run time: the data comes from the dispatcher and the vendors' lib
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
+from types import MappingProxyType
 from typing import Any
 
 TIERS = ("A", "B", "C")
@@ -29,6 +30,9 @@ class Coverage:
     overloads: Mapping[str, Mapping[str, tuple[str, ...]]]
     adaptor: str = ""
     """Summary of the vendor's adaptor file; empty if it has none."""
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Operators of the contract, of which each would make the overload native. Fallbacks without
+    an entry have no operator in the contract."""
 
     def count(self, tier: str, kind: str) -> int:
         return len(self.overloads[tier][kind])
@@ -38,11 +42,21 @@ class Coverage:
         total = sum(self.count(tier, each) for each in KINDS)
         return 100.0 * self.count(tier, kind) / total if total else 0.0
 
+    def lacking(self, tiers: Sequence[str] = TIERS) -> dict[str, set[str]]:
+        """Return the operators that the vendor lacks, with the fallbacks that they would spare."""
+        found: dict[str, set[str]] = {}
+        for tier in tiers:
+            for name in self.overloads[tier]["fallback"]:
+                for operator in self.needs.get(name, ())[:1]:
+                    found.setdefault(operator, set()).add(name)
+        return found
+
     def as_json(self) -> dict[str, Any]:
         return {
             "device": self.device,
             "vendor": self.vendor,
             "adaptor": self.adaptor,
+            "needs": {name: list(operators) for name, operators in self.needs.items()},
             "tiers": {
                 tier: {
                     kind: {
@@ -71,8 +85,12 @@ def sort_out(
     native: set[str],
     composed: set[str],
     adaptor: str = "",
+    operators: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Coverage:
-    """Sort the required overloads by where they run. Names are without ``aten::``."""
+    """Sort the required overloads by where they run. Names are without ``aten::``.
+
+    :param operators: operators of the contract that dl-core calls for an overload.
+    """
     found: dict[str, dict[str, list[str]]] = {tier: {kind: [] for kind in KINDS} for tier in TIERS}
     for name in sorted(required):
         tier = required[name]
@@ -87,7 +105,13 @@ def sort_out(
     frozen = {
         tier: {kind: tuple(names) for kind, names in kinds.items()} for tier, kinds in found.items()
     }
-    return Coverage(device, vendor, frozen, adaptor)
+    needs = {
+        name: tuple(operators[name])
+        for kinds in frozen.values()
+        for name in kinds["fallback"]
+        if name in operators
+    }
+    return Coverage(device, vendor, frozen, adaptor, needs)
 
 
 def measure() -> list[Coverage]:
@@ -112,6 +136,7 @@ def measure() -> list[Coverage]:
         and has(f"aten::{name}", "CompositeExplicitAutograd")
         and not has(f"aten::{name}", "PrivateUse1")
     }
+    operators = {_bare(name): found for name, found in _C.operators_by_overload().items()}
     vendors = [str(_C.device_info(index)["vendor"]) for index in range(_C.device_count())]
     return [
         sort_out(
@@ -121,6 +146,7 @@ def measure() -> list[Coverage]:
             {_bare(name) for name in _C.native_overloads(index)},
             composed,
             adaptors.summary_of(vendor),
+            operators,
         )
         for index, vendor in enumerate(vendors)
     ]

@@ -13,6 +13,9 @@ from dl_core.plugin_record import PluginRecord
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
 
+COUNTS_FOLDER = "DL_COVERAGE_FOLDER"
+"""Variable with which ``dl coverage --program`` has processes write their counts to a folder."""
+
 
 class Preparation(NamedTuple):
     """Results of the steps before a vendor library is loaded."""
@@ -91,6 +94,10 @@ def start(environ: Mapping[str, str]) -> Outcome:
         from dl_core.torch_backend import tuning
 
         tuning.begin(ready.manager, done.loaded, wanted=ready.config.tuning)
+        if folder := environ.get(COUNTS_FOLDER):
+            from dl_core import program_counts
+
+            program_counts.begin(folder)
     reasons = [*ready.plan.reasons, *done.reasons]
     absence = "" if done.active or done.problems else _absence(ready, reasons)
     return Outcome(done.active, reasons, [*ready.problems, *done.problems], absence)

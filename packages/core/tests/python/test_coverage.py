@@ -64,6 +64,25 @@ def test_counts_lists_and_json(
     assert tiers["A"]["composed"] == {"count": 1, "percent": 33.33, "overloads": ["stack"]}
 
 
+def test_fallbacks_name_the_operators_that_the_vendor_lacks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    operators = {"erf.out": ["diopiErf"], "stack": ["diopiStack"], "cholesky": ["dlopA", "dlopB"]}
+    device = sort_out("dl:0", "fake", REQUIRED, {"add.out"}, {"stack"}, operators=operators)
+    assert device.needs == {"erf.out": ("diopiErf",), "cholesky": ("dlopA", "dlopB")}
+    assert device.lacking(["A"]) == {"diopiErf": {"erf.out"}}
+    monkeypatch.setattr("dl_core.commands_coverage.measure", lambda: [device])
+    file = tmp_path / "coverage.json"
+    assert cli.main(["coverage", "--list", "fallback", "--json", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "  erf.out: vendor fake has no diopiErf\n" in text
+    assert "  cholesky: vendor fake has no dlopA or dlopB\n" in text
+    needs = json.loads(file.read_text())["devices"][0]["needs"]
+    assert needs == {"erf.out": ["diopiErf"], "cholesky": ["dlopA", "dlopB"]}
+    assert cli.main(["coverage"]) == 0
+    assert "2 operators of the contract would make 2 of the fallbacks" in capsys.readouterr().out
+
+
 def test_no_device_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
