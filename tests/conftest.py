@@ -9,13 +9,18 @@ from __future__ import annotations
 import pytest
 
 from dl_torch_tests.sampling import register, share_of
+from dl_torch_tests.vendor_lists import FOLDERS
 
 WITHOUT_DEVICE = ("architecture", "tools")
 """Folders whose tests use no device."""
+KNOWN_FAILURES = ("packages/vendor-{vendor}/tests", "tests/plugins/vendor-{vendor}/tests")
+"""Folders with the vendors' lists. Not a setting of pytest.ini, which packages share whose tests run
+without dl-torch-tests."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     register(config)
+    config.stash[FOLDERS] = KNOWN_FAILURES
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
