@@ -14,8 +14,8 @@ from dl_torch_tests.vendor_lists import FOLDERS
 WITHOUT_DEVICE = ("architecture", "tools")
 """Folders whose tests use no device."""
 KNOWN_FAILURES = ("packages/vendor-{vendor}/tests", "tests/plugins/vendor-{vendor}/tests")
-"""Folders with the vendors' lists. Not a setting of pytest.ini, which packages share whose tests run
-without dl-torch-tests."""
+"""Folders with the vendors' lists. Not a setting of pytest.ini, which packages whose tests run
+without dl-torch-tests share."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
