@@ -178,9 +178,11 @@ def run_check(vendor: Vendor, name: str) -> Outcome:
 
     if vendor.is_legacy:
         return outcome("skipped", "a library without a vendor table leaves this to its host")
+    # Before `_UNGUARDED` is read: the modules of checks fill it, and this may be the first one.
+    run = checks()[name]
     try:
         with vendor.unguarded() if name in _UNGUARDED else nullcontext():
-            checks()[name](vendor)
+            run(vendor)
     except SkipError as reason:
         return outcome("skipped", str(reason))
     except WrongError as error:
