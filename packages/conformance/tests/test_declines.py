@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -83,5 +84,7 @@ def test_words_of_a_library_reach_pytest(narrow: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "--pyargs", "dl_conformance"]
     options = ["--library", str(narrow), "--fname", "Add", "--filter-dtype", "float64"]
     # The settings of this repository's own tests do not apply there.
-    done = subprocess.run([*command, *options], cwd=narrow.parent, capture_output=True, text=True)
+    env = {**os.environ, "PYTEST_ADDOPTS": ""}
+    where = {"cwd": narrow.parent, "env": env}
+    done = subprocess.run([*command, *options], **where, capture_output=True, text=True)
     assert f"unsupported: {WORDS} (diopiDtypeNotSupported)" in done.stdout
