@@ -7,20 +7,18 @@ tests that do not depend on one.
 from __future__ import annotations
 
 import pytest
+from opinfo.vendor_lists import PATTERNS
 
 from dl_torch_tests.sampling import register, share_of
 from dl_torch_tests.vendor_lists import FOLDERS
 
 WITHOUT_DEVICE = ("architecture", "tools")
 """Folders whose tests use no device."""
-KNOWN_FAILURES = ("packages/vendor-{vendor}/tests", "tests/plugins/vendor-{vendor}/tests")
-"""Folders with the vendors' lists. Not a setting of pytest.ini, which packages whose tests run
-without dl-torch-tests share."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     register(config)
-    config.stash[FOLDERS] = KNOWN_FAILURES
+    config.stash[FOLDERS] = PATTERNS
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from configparser import ConfigParser
 from pathlib import Path
 
-from dl_torch_tests.vendor_lists import SETTING, VendorLists
+from dl_torch_tests.vendor_lists import VendorLists
 
 ROOT = Path(__file__).parents[2]
-
-
-def _configured() -> VendorLists:
-    """Return the folders that pytest.ini names."""
-    config = ConfigParser()
-    config.read(ROOT / "pytest.ini", encoding="utf-8")
-    return VendorLists.below(ROOT, config["pytest"][SETTING].split())
-
-
-LISTS = _configured()
+PATTERNS = ("packages/vendor-{vendor}/tests", "tests/plugins/vendor-{vendor}/tests")
+"""Folders that may have lists. Not a setting of pytest.ini, which packages whose tests run without
+dl-torch-tests share."""
+LISTS = VendorLists.below(ROOT, PATTERNS)
