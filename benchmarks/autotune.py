@@ -10,11 +10,11 @@ github.com/AutoTuningAssociation/benchmark_hub; without it, a synthetic space is
 kernel_tuner is installed, its strategies run in the same replay, such as --strategies
 guided-climbing,kernel-tuner:hybrid_vndx,kernel-tuner:genetic_algorithm
 
---claims tunes N kernels on the CPU, and N whose candidates are all equal: it counts the claims that
-another process confirms, and false claims.
+--claims tunes N kernels on the CPU, and counts the claimed speedups that another process confirms;
+and N kernels whose candidates are all equal (A/A runs), where every claimed speedup is false.
 
---operators tunes operators of real models on the CPU, compares them with the default choice of
-libraries, measures the chosen ones again, and prints the cost of the look-up.
+--operators tunes operators of real models on the CPU, compares the choices with the
+libraries' defaults, measures them again in another process, and prints what choosing costs.
 
 --overhead tunes one C++ kernel by this tuner and by Kernel Tuner, alternately: evaluations per
 minute.
@@ -45,7 +45,7 @@ AFTER = (30, 60, 120)
 BATCH = 4
 PER_ROUND = 16
 Rows = dict[str, dict[str, list[list[float]]]]
-"""By space and strategy, for each seed the fractions after so many evaluations."""
+"""By space and strategy: for each seed, the fractions of the optimum after AFTER evaluations."""
 
 
 def run_ours(recording: Recording, name: str, seeds: int) -> list[list[float]]:
@@ -72,7 +72,7 @@ def means_text(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str
 
 
 def report(rows: Rows) -> None:
-    """Return a table: means over seeds, the mean over spaces, and that mean without each space."""
+    """Print the means over seeds for each space, over all spaces, and with each space left out."""
     names = list(dict.fromkeys(name for each in rows.values() for name in each))
     for space, each in rows.items():
         for name in names:
@@ -110,7 +110,7 @@ def test_claims(count: int, file: Path) -> None:
     found = summary(known[False], known[True])
     print(f"reruns within the claimed interval: {found['held']} of {found['claims']}")
     print(f"claimed to be faster: {found['faster']} of {found['runs']}")
-    print(f"the same of A/A runs: {found['same_held']} of {found['same_claims']}")
+    print(f"A/A reruns within the claimed interval: {found['same_held']} of {found['same_claims']}")
     print(f"A/A runs with a winner: {found['false_wins']} of {found['same_runs']}")
     print(f"\n{file}")
 
@@ -119,9 +119,8 @@ def test_overhead(rounds: int, file: Path) -> None:
     """Print evaluations per minute of our tuner and Kernel Tuner, and the ratio of each round."""
     found = compare(rounds, PER_ROUND)
     ratios = [ours / theirs for ours, theirs in found]
-    print(
-        f"evaluations per minute, ours by Kernel Tuner's: {statistics.median(ratios):.2f} x", end=""
-    )
+    middle = statistics.median(ratios)
+    print(f"evaluations per minute, relative to Kernel Tuner: {middle:.2f} x", end="")
     print(f" (median of {rounds} rounds, {min(ratios):.2f} to {max(ratios):.2f})")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"per_minute": found, "ratios": ratios}))

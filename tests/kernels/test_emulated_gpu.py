@@ -58,8 +58,8 @@ OWN = {
     "test_runtime.py",
 }
 
-# Known findings in kernels whose accesses are traced: a part of the message, and of the kernel.
-# If several elements replace the same one, the order is undefined.
+# Known findings in kernels whose accesses are traced: parts of the message and of the kernel's
+# name. ReplaceOp: if several elements replace the same one, their order is undefined.
 KNOWN_FINDINGS = (("race: ", "dl::kernels::v1::ReplaceOp>"),)
 
 

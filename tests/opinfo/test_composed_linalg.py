@@ -184,7 +184,7 @@ FORMS: dict[str, tuple[Function, tuple[Any, ...]]] = {
         into(aten._linalg_slogdet.sign, "sign", "logabsdet", "LU", "pivots"),
         (S,),
     ),
-    # Rounding errors grow with the exponentiated matrix, which includes the gradient's weights.
+    # / 75: the gradient exponentiates a matrix with the incoming gradient, and errors grow with it.
     "linalg_matrix_exp": (with_gradient(lambda a: linalg.matrix_exp(a) / 75), (S / 2,)),
     "linalg_matrix_exp of complex numbers": (linalg.matrix_exp, (2 * C,)),
     "linalg_cross": (with_gradient(linalg.cross), (numbers(4, 3), numbers(1, 3))),
@@ -348,7 +348,7 @@ EMPTY: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("what", EMPTY)
-def test_nothing_is_as_on_the_cpu(what: str, vendor: str) -> None:
+def test_empty_inputs_are_as_on_the_cpu(what: str, vendor: str) -> None:
     def results(device: str) -> list[torch.Tensor]:
         made = EMPTY[what](device)
         return [x.cpu() for x in (made if isinstance(made, tuple) else (made,))]

@@ -56,7 +56,7 @@ def test_the_winner_is_written_and_the_source_can_be_tuned_again(
 def test_line_ends_stay_as_they_are(tmp_path: Path, again: bool) -> None:
     path, source = tmp_path / "trials.sqlite", tmp_path / "k.cpp"
     text, *rest = (TUNED if again else SOURCE).split("\n")
-    # With universal newlines, this is the tuned text.
+    # If `again`, only the line ends differ, which a comparison with universal newlines overlooks.
     source.write_bytes("\r\n".join([text, *rest[:-1], ""]).encode())
     assert tune("apply", study(path, "faster"), source, "--database", path) == 0
     assert source.read_bytes() == TUNED.replace("\n", "\r\n").encode()

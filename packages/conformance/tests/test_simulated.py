@@ -104,5 +104,5 @@ def test_outcomes_of_a_device_and_of_a_simulator_are_not_mixed() -> None:
     library = str(Path("/there/libtoy.so"))
     earlier = Earlier(Path("report.json"), "1", {"library": library}, 0.0, [])
     earlier.check_library(Target("toy", library))
-    with pytest.raises(ReportError, match=r"report of a device; omit --simulate"):
+    with pytest.raises(ReportError, match=r"report of a real device; omit --simulate"):
         earlier.check_library(Target("toy", library, simulated={VARIABLE: "here"}))

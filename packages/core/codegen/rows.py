@@ -77,7 +77,9 @@ class _Loader(yaml.SafeLoader):
 
 def _uses(value: object, what: str) -> tuple[Use, ...]:
     if not isinstance(value, Mapping) or not value:
-        raise EntryError(f"{value!r} is not {what} and its values, like {{{what}: [self]}}")
+        raise EntryError(
+            f"{value!r} is not a mapping from {what} to a list, like {{{what}: [self]}}"
+        )
     uses = []
     for name, values in value.items():
         if not isinstance(values, list):
@@ -125,7 +127,7 @@ def parse_row(row: object) -> Row:
     if "dtypes" in row:
         with at_key("dtypes"):
             if not elementwise:
-                raise EntryError(f"the plan of the rule {rule!r} looks at dtypes itself")
+                raise EntryError(f"only elementwise rules take dtypes; {rule!r} has a plan")
             if row["dtypes"] not in DTYPES:
                 raise unknown(row["dtypes"], "rule of dtypes", DTYPES)
     rounded = row.get("rounded", [])

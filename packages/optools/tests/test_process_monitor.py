@@ -75,7 +75,7 @@ def test_a_thread_looks_until_it_is_stopped(tmp_path: Path) -> None:
     monitor = ProcessMonitor(interval=3600, devices=False, directory=tmp_path)
     with monitor, pytest.raises(RuntimeError, match="already running"):
         monitor.start()
-    # At the start and at the end; between them nothing waits for the interval.
+    # One sample at the start, perhaps one at the end: stopping does not wait for the interval.
     assert 1 <= len(monitor.samples) <= 2
     assert len(rows_of(monitor.path)) == len(monitor.samples)
 

@@ -84,7 +84,7 @@ def test_devices_follow() -> None:
     arguments: Any = [torch.ones(2), torch.device("cpu"), "cpu:0", "cpu", torch.device("cuda")]
     x, device, spelled, word, other = Relocation(arguments, "meta").tree
     assert x.device.type == device.type == "meta" and spelled == "meta"
-    # An equation of einsum may be any word.
+    # A bare "cpu" may not be a device: it could be an equation of einsum, for example.
     assert word == "cpu" and other.type == "cuda"
 
 

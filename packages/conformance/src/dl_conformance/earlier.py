@@ -58,7 +58,7 @@ class Earlier:
             )
         then, now = bool(self.about.get("simulated")), bool(target.simulated)
         if then != now:
-            device = "a simulated device" if then else "a device"
+            device = "a simulated device" if then else "a real device"
             way = "omit --simulate" if now else "add --simulate"
             raise ReportError(
                 f"--rerun-failed cannot update {self.path}: it is a report of {device}; {way}"

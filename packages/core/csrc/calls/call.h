@@ -104,8 +104,8 @@ class CallContext {
   }
 
   diopiTensorHandle_t require(at::Tensor tensor);
-  // The word to which the call reports errors in its data asynchronously; NULL: report them
-  // immediately.
+  // Where the operator reports wrong data, such as an index out of range, asynchronously; NULL: it
+  // reports it before it returns.
   dl_device_error_t* error_word();
   // Returns the tensor of a handle from require(). Throws VendorError for other handles, or if the
   // tensor differs from `expected`.

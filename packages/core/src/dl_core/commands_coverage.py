@@ -29,9 +29,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--program",
         nargs=argparse.REMAINDER,
         metavar="FILE",
-        help="script to run with its arguments, or -m MODULE: print the operators that the vendor "
-        "should implement next for it, by the time that the CPU took instead; --json then names a "
-        "file for this list. Must be the last option",
+        help="script to run with its arguments, or -m MODULE: list the operators that the vendor "
+        "should implement next, ranked by the time that the program spends in their fallbacks to "
+        "the CPU; --json then names a file for this list. Must be the last option",
     )
     add_force(parser)
 
@@ -94,7 +94,7 @@ def _show_counts(device: Coverage, tiers: list[str]) -> None:
             "fallback` names them, and `dl coverage --program train.py` ranks them for a program\n"
         )
     if device.adaptor:
-        write_output(f"- its adaptor converts for native ones: {device.adaptor}\n")
+        write_output(f"- adaptor for arguments of some native operators: {device.adaptor}\n")
 
 
 def _show_names(device: Coverage, tiers: list[str], kind: str) -> None:

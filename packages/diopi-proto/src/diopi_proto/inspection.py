@@ -44,8 +44,8 @@ def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
     for needed in elf.needed:
         if any(fnmatchcase(needed, pattern) for pattern in _FRAMEWORKS):
             raise VendorLoadError(
-                f"vendor library {path} needs {needed}: it was written against that library's own "
-                "objects, which this host does not pass. Only torch-free libraries can be loaded."
+                f"vendor library {path} is linked to {needed}, but its operators would get no "
+                "objects of torch or Python. Only libraries without both can be loaded."
             )
     _check_rpath(elf)
     if legacy:

@@ -59,7 +59,7 @@ def _json(parameter: Parameter, value: Any) -> Json:
     if kind in ("int64_t", "int32_t", "int"):
         return as_json(value)
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not the name of a value")
+        raise TypeError(f"{value!r} is not a string, the name of an enumerator")
     return value
 
 

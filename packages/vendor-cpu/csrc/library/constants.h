@@ -11,11 +11,11 @@
 
 namespace dl::cpu::constants {
 
-// True if this thread's calls use constants: other threads do not wait for a lock.
+// True if this thread's calls use constants. Other threads read only this and take no lock.
 inline thread_local bool in_use = false;
 
 void declare(const void* memory, uint64_t bytes);
-// False if exactly this range was not declared.
+// Returns false unless exactly this range was declared.
 bool forget(const void* memory, uint64_t bytes);
 
 // Return true if the calling thread may treat the memory as constant.

@@ -71,8 +71,8 @@ void check_slots(dl_vendor_t* vendor, Vendor& self) {
   const dl_vendor_table_t& table = *vendor->table;
   CHECK(table.struct_size == sizeof table && table.capabilities == DL_CAP_SYNCHRONOUS);
   CHECK(std::string(table.name) == "toy" && std::string(table.version) == "1.2");
-  // Slots that the class lacks are not supported; slots that the kit handles itself are not left to
-  // the host.
+  // Slots that the class lacks are NULL. So is device_set: the kit makes the device current itself,
+  // and the host need not.
   CHECK(table.stream_create == nullptr && table.host_allocate == nullptr);
   CHECK(table.device_set == nullptr && table.extensions == nullptr);
 

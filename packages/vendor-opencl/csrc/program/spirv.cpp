@@ -55,7 +55,8 @@ Module parse(const uint32_t* words, size_t count) {
   Function* function = nullptr;
   for (size_t at = kHeaderWords; at < count;) {
     const auto length = static_cast<uint16_t>(words[at] >> 16);
-    if (length == 0 || length > count - at) refuse("an instruction ends behind the module");
+    if (length == 0 || length > count - at)
+      refuse("an instruction has no words or ends after the module");
     const Instruction one{words + at, length, static_cast<Opcode>(words[at] & 0xffff)};
     at += length;
     if (one.opcode == kFunction) {

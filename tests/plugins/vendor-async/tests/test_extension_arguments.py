@@ -121,7 +121,7 @@ REFUSED = {
     ),
     "flags of a capture": (
         lambda e: e.call("graph", "capture_begin", 0, ffi.NULL, 1),
-        "flags of a capture are zero",
+        "flags of a capture must be 0",
     ),
     "flags of a profiler": (
         lambda e: e.call("profiler", "start", 0, MOST),

@@ -34,7 +34,7 @@ def _windows(shape: tuple[int, ...], kernel: int, scale: int) -> Iterator[tuple[
 
 
 def _at(cells: Cells, tap: int | slice = slice(None)) -> Cells:
-    """Return the index of cells in grouped tensors, for all channels or for one tap."""
+    """Return the index of cells in a grouped tensor: all of its third axis, or one tap."""
     return (slice(None), slice(None), tap, *cells)
 
 

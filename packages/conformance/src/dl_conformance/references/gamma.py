@@ -18,7 +18,7 @@ from dl_conformance.reference import Array, Expected, reference
 
 PI = np.longdouble("3.14159265358979323846264338327950288420")
 LARGE = 40
-"""Arguments above are computed exactly by asymptotic series."""
+"""Above this argument the asymptotic series has the accuracy of a long double."""
 BERNOULLI = ("1/6", "-1/30", "1/42", "-1/30", "5/66", "-691/2730", "7/6", "-3617/510", "43867/798")
 """Bernoulli numbers of orders 2, 4, …"""
 TERMS = 400

@@ -127,8 +127,8 @@ def furthest_points_by_distance(
 def chamfer_distance(*, xyz1: Array, xyz2: Array) -> dict[str, Any]:
     apart = _squares(xyz1, xyz2)
     dims = xyz1.shape[-1]
-    # A difference and a square for each coordinate, and the sum.
     least = {f"dist{at}": apart.min(axis=3 - at) for at in (1, 2)}
+    # 3 * dims roundings: each coordinate is subtracted, squared and added.
     found: dict[str, Any] = {k: Expected(v, 3 * dims, np.abs(v)) for k, v in least.items()}
     return {**found, "idx1": apart.argmin(axis=2), "idx2": apart.argmin(axis=1)}
 

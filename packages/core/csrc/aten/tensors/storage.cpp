@@ -17,7 +17,7 @@
 namespace dl::core {
 namespace {
 
-// As at::native::resize_, which would access device memory from the host with its own memcpy.
+// Does what at::native::resize_ does, which cannot be used: it copies storages by memcpy.
 const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic,
                          std::optional<at::MemoryFormat> format) {
   const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic);

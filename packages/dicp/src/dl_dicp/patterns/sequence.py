@@ -28,8 +28,8 @@ class Calls:
     :param outside: blocks that are visible outside: arguments, results, arguments of host calls.
     :param scope: the sizes for which the calls are valid.
     :param seen: the recorded sizes.
-    :ivar assumed: relations that :meth:`at_least` has accepted although they do not hold for all
-        sizes of the scope, as in a graph file.
+    :ivar assumed: relations, in the notation of a graph file, that :meth:`at_least` has accepted
+        although they are not proven for all sizes of the scope.
     """
 
     def __init__(

@@ -25,6 +25,10 @@ PLACES = 8
 TRIES = 1000
 """Number of tuples to draw; many of them may violate the guards."""
 
+_NO_EXPRESSION = (
+    "a number was {} at the first sizes, {} at others; no expression of sizes gives both"
+)
+
 
 class AmbiguousError(FixedSizesError):
     """Two different expressions have equal values at these sizes."""
@@ -100,7 +104,7 @@ class Fit:
             term = self._terms.get(ratio) or self._products.get(ratio)
             if term is not None and one % term.one == 0:
                 return combine("*", term.expression, one // term.one)
-        raise FixedSizesError(f"a number was {one}, then {other}: it follows from no size")
+        raise FixedSizesError(_NO_EXPRESSION.format(one, other))
 
     def number(self, one: float, other: float) -> Json | None:
         """Return a quotient of two sizes with these two values; None if the values are equal.
@@ -115,7 +119,7 @@ class Fit:
             down = round(1 / one), round(1 / other)
             if all(down) and (1 / down[0], 1 / down[1]) == (one, other):
                 return ["/", 1, _json(self.size(*down))]
-        raise FixedSizesError(f"a number was {one}, then {other}: it follows from no size")
+        raise FixedSizesError(_NO_EXPRESSION.format(one, other))
 
     @cached_property
     def _products(self) -> dict[Fraction, Term]:

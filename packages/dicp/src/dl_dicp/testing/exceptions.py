@@ -28,7 +28,7 @@ def parse(text: str) -> dict[Key, str]:
             continue
         parts = [part.strip() for part in line.split("|", 4)]
         if len(parts) != 5 or not all(parts):
-            raise ExceptionsError(f"line {number}: not operator | kind | dtype | shapes | cause")
+            raise ExceptionsError(f"line {number}: want operator | kind | dtype | shapes | cause")
         operator, kind, dtype, shapes, cause = parts
         if kind not in KINDS or shapes not in SHAPES:
             raise ExceptionsError(f"line {number}: unknown kind {kind!r} or shapes {shapes!r}")

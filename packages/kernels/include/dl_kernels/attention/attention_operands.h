@@ -161,8 +161,8 @@ struct AttentionInputs {
     DL_TRY(attention_operand(op, "v", ref(value), layout, key_heads, &v));
     if (k.batch != q.batch || !v.equals_except_width(k) || k.width != q.width) {
       return fail(op,
-                  "q, k and v have %lld, %lld, %lld samples, k and v %lld and %lld heads, %lld and "
-                  "%lld rows, q and k rows of %lld and %lld; these sizes must agree",
+                  "sizes must agree: samples of q, k, v (%lld, %lld, %lld), heads of k, v (%lld, "
+                  "%lld), rows of k, v (%lld, %lld), head sizes of q, k (%lld, %lld)",
                   (long long)q.batch, (long long)k.batch, (long long)v.batch, (long long)k.heads,
                   (long long)v.heads, (long long)k.rows, (long long)v.rows, (long long)q.width,
                   (long long)k.width);

@@ -67,7 +67,7 @@ struct ContextItem {
   C scale;
   DL_FN void operator()(int64_t item) const {
     const int64_t h = item % heads, p = item / heads % longest, n = item / (heads * longest);
-    // Lengths and ends are checked separately: if one is invalid, they may be inconsistent.
+    // Lengths and ends are checked separately; this may run with a pair that is inconsistent.
     if (p >= lengths[n] || ends[n] < lengths[n]) return;
     const int64_t first = ends[n] - lengths[n];
     const auto at = [&](const C* all, int64_t t) {

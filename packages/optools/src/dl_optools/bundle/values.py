@@ -208,7 +208,7 @@ def _decode_object(kind: str, content: Any, tensors: int, where: str, depth: int
         return tuple(items())
     if kind == "size":
         if type(content) is not list:
-            raise BundleError(f"{where}: a size is a list")
+            raise BundleError(f"{where}: a size must be a list")
         return torch.Size([count(x, where) for x in content])
     if kind == "slice":
         return slice(*items(3))

@@ -26,7 +26,7 @@ class Permutation:
     def outside(self, values: Tensor) -> str:
         if torch.equal(values.long().sort().values, torch.arange(self.count)):
             return ""
-        return f"{values.numel()} numbers of a permutation are not the integers from 0, each once"
+        return f"the {values.numel()} results are not a permutation of 0 to {self.count - 1}"
 
     def uniforms(self, values: Tensor, noise: Tensor) -> Tensor:
         return (values.double() + noise) / max(self.count, 1)

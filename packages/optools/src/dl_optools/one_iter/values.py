@@ -13,9 +13,9 @@ class Value:
     """One tensor of one event in both steps.
 
     :ivar place: ``output``, ``gradient of args[0]``, ``value``.
-    :ivar error: error in ``unit``; inf if the shape differs, or nan and inf do.
-    :ivar unit: :data:`BOUND` for operators: against the CPU's float64 for the inputs that they got.
-        :data:`RELATIVE`: largest difference by the trusted tensor's largest value.
+    :ivar error: error in ``unit``; inf if the shapes, or the places of nan or inf, differ.
+    :ivar unit: :data:`BOUND` for operators: rounding bounds off float64 on the CPU.
+        :data:`RELATIVE`: the largest difference divided by the trusted tensor's largest value.
     :ivar limit: maximum allowed ``error``.
     :ivar inherited: the event did not cause the error: its inputs differed.
     """

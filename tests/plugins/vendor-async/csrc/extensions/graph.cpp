@@ -8,7 +8,7 @@ namespace {
 
 dl_status_t* capture_begin(dl_vendor_t* vendor, int32_t index, void* stream, uint64_t flags) {
   return device_slot(vendor, index, [&](Instance&, Device& device) {
-    if (flags != 0) throw Error(DL_INVALID_ARGUMENT, "flags of a capture are zero");
+    if (flags != 0) throw Error(DL_INVALID_ARGUMENT, "flags of a capture must be 0");
     device.stream(stream)->capture_begin();
   });
 }

@@ -47,7 +47,7 @@ diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   const size_t d = normalized_dim(from, dim);
   std::vector<int64_t> slice = from.sizes;
   slice[d] = at.numel;
-  if (to.sizes != slice) throw Error(DL_INVALID_ARGUMENT, "the output does not have that shape");
+  if (to.sizes != slice) throw Error(DL_INVALID_ARGUMENT, "the output needs one slice per index");
   slice[d] = 1;
   launch.enqueue([=, word = launch.error_word()] {
     for (int64_t i = 0; i < at.numel; ++i) {

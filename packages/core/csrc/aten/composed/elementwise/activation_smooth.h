@@ -27,7 +27,7 @@ struct EluBackward {
                      const Scalar& input_scale, bool is_result, const Tensor& self_or_result,
                      Tensor& grad_input);
 };
-// The buffer is exp(-|x|), as on the CPU; the backward pass recomputes it.
+// The buffer is exp(-|x|), as on the CPU; our backward pass ignores it.
 struct LogSigmoid {
   static std::tuple<Tensor, Tensor> functional(const Tensor& self);
   static std::tuple<Tensor&, Tensor&> out(const Tensor& self, Tensor& output, Tensor& buffer);

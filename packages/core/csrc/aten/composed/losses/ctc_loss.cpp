@@ -39,9 +39,9 @@ Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tens
                                 neg_log_likelihood, log_alpha, blank, zero_infinity);
 }
 
-// torch's own implementation reads lengths on the host, wherever they are stored. While a dispatch
-// mode is active, it computes with them on their own device, so that lengths on the host would mix
-// with losses on the device.
+// Returns true if the lengths can be read on the host now. torch's own implementation reads them
+// there unless a dispatch mode is active: then it computes with them where they are, and would mix
+// lengths on the host with losses on the device.
 bool can_be_read(const Tensor& lengths) {
   return lengths.device().is_cpu() && (lengths.key_set() & at::kTensorSubclassLike).empty();
 }
