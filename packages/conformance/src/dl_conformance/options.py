@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from .catalog import all_cases, cases_of_files
 from .checks.check import checks
+from .promises import check_promises
 from .selection import Selection, sample_of
 from .target import Target, TargetError, of_library, of_vendor, profile, read_known_failures
 
@@ -165,9 +166,12 @@ def selection_of(options: Options) -> Selection:
     """Return the selection of cases.
 
     :raises SelectionError: an option is malformed.
-    :raises TargetError: the profile is unknown.
+    :raises TargetError: the profile, or a name in it, is unknown.
     """
     parts, seed = sample_of(options.sample)
+    promised = profile(options.profile) if options.profile else None
+    if promised is not None:
+        check_promises(options.profile, promised)
     return Selection(
         operators=options.fname,
         dtypes=options.filter_dtype,
@@ -176,5 +180,5 @@ def selection_of(options: Options) -> Selection:
         files=options.cases,
         parts=parts,
         seed=seed,
-        promised=profile(options.profile) if options.profile else None,
+        promised=promised,
     )

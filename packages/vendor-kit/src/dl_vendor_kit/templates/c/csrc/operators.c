@@ -3,7 +3,7 @@
  * has written anything, and the host runs that elsewhere.
  *
  * To add an operator: copy its declaration from the contract's reference (docs/operators.md of
- * dl-diopi-proto), write it, and list it at the end of this file and in the profile of plugin.py.
+ * dl-diopi-proto), write it, and list it at the end of this file and in profile.py.
  */
 #include "kernels.h"
 #include "vendor.h"
