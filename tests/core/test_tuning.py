@@ -214,7 +214,7 @@ def test_a_call_without_a_choice_leaves_no_study(tmp_path: Path) -> None:
     keys = [{"key": "gemm:1", "choices": ["own"]}]
     found = {"identity": "this", "trials": [], "best": {}, "noise": 0.0, "keys": keys}
     tuned = tune_call(CALL, "cpu", database, PLAN, lambda _: found)
-    assert "there is nothing to choose between" in format_call(tuned)
+    assert "there are no choices for this call" in format_call(tuned)
     assert database.studies() == []
 
 

@@ -135,12 +135,6 @@ ERRORS: tuple[Cause, ...] = (
         partial(cpu_raises, "pivots passed to lu_unpack must be between"),
     ),
     Cause(
-        "torch's CPU reads beyond the rows of segments or the data; dl refuses",
-        "raises",
-        "_?segment_reduce.*",
-        partial(raises, r"\[segment_reduce\]"),
-    ),
-    Cause(
         "torch's CPU does not count the pivots of lu_unpack",
         "raises",
         "lu_unpack",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import pytest
@@ -127,8 +126,9 @@ def test_equal_elements_without_an_epsilon_are_the_bias(dtype: torch.dtype) -> N
 
     def normalized(device: str) -> list[torch.Tensor]:
         x = inputs.to(device).requires_grad_()
-        y = functional.batch_norm(x, None, None, None, bias.to(device), training=True, eps=0.0)
-        z = functional.instance_norm(x, None, None, None, bias.to(device), eps=0.0)
+        # torch.nn.functional refuses an epsilon of 0 in training.
+        y = torch.batch_norm(x, None, bias.to(device), None, None, True, 0.1, 0.0, False)
+        z = torch.instance_norm(x, None, bias.to(device), None, None, True, 0.1, 0.0, False)
         (grad,) = torch.autograd.grad(y.sum(), x)
         return [y.detach().cpu(), z.detach().cpu(), grad.cpu()]
 
@@ -138,24 +138,3 @@ def test_equal_elements_without_an_epsilon_are_the_bias(dtype: torch.dtype) -> N
 def test_renorm_by_a_limit_beyond_the_dtype_changes_nothing() -> None:
     x = torch.full((2, 3), 1e30)
     assert torch.equal(x.to("dl").renorm(2, 0, 1e300).cpu(), x)
-
-
-SEGMENTS = {
-    "too few rows": ({"offsets": torch.tensor([[0, 5], [0, 5]]), "axis": 1}, "needs one row"),
-    "too few rows of lengths": ({"lengths": torch.tensor([[5], [5]]), "axis": 1}, "needs one row"),
-    "beyond the data": ({"offsets": torch.tensor([0, 100])}, "offset 100 at index 1"),
-    "negative": ({"offsets": torch.tensor([-1, 3])}, "offset -1 at index 0"),
-    "descending": ({"offsets": torch.tensor([3, 1])}, "not between 3 and 5"),
-}
-
-
-@pytest.mark.parametrize("name", SEGMENTS)
-def test_segments_outside_of_the_data_are_refused(name: str) -> None:
-    """Torch's CPU reads memory of others there."""
-    arguments, message = SEGMENTS[name]
-    x = torch.ones(5, 5, device="dl")
-    moved = {k: v.to("dl") if isinstance(v, torch.Tensor) else v for k, v in arguments.items()}
-    with pytest.raises(RuntimeError, match=re.escape(message)):
-        torch.segment_reduce(x, "sum", **moved)
-    right = torch.segment_reduce(x, "sum", offsets=torch.tensor([0, 2, 5], device="dl"))
-    assert right.cpu().tolist() == [[2.0] * 5, [3.0] * 5]
