@@ -169,8 +169,9 @@ def selection_of(options: Options) -> Selection:
     :raises TargetError: the profile, or a name in it, is unknown.
     """
     parts, seed = sample_of(options.sample)
-    promised = profile(options.profile) if options.profile else None
-    if promised is not None:
+    promised = None
+    if options.profile:
+        promised = profile(options.profile)
         check_promises(options.profile, promised)
     return Selection(
         operators=options.fname,
