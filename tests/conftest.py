@@ -7,10 +7,8 @@ tests that do not depend on one.
 from __future__ import annotations
 
 import pytest
-from opinfo.vendor_lists import PATTERNS
 
 from dl_torch_tests.sampling import register, share_of
-from dl_torch_tests.vendor_lists import FOLDERS
 
 WITHOUT_DEVICE = ("architecture", "tools")
 """Folders whose tests use no device."""
@@ -18,7 +16,6 @@ WITHOUT_DEVICE = ("architecture", "tools")
 
 def pytest_configure(config: pytest.Config) -> None:
     register(config)
-    config.stash[FOLDERS] = PATTERNS
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dl_torch_tests.vendor_lists import VendorLists
+from dl_torch_tests.vendor_lists import DEFAULT, VendorLists
 
 ROOT = Path(__file__).parents[2]
-PATTERNS = ("packages/vendor-{vendor}/tests", "tests/plugins/vendor-{vendor}/tests")
-"""Folders that may have lists. Not a setting of pytest.ini, which packages whose tests run without
-dl-torch-tests share."""
-LISTS = VendorLists.below(ROOT, PATTERNS)
+# Without a setting in pytest.ini, which packages whose tests run without dl-torch-tests share.
+LISTS = VendorLists.below(ROOT, DEFAULT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from .counts import COUNTS, Counts
-from .vendor_lists import SETTING
+from .vendor_lists import DEFAULT, SETTING
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "folders that may have a vendor's lists of known failures, relative to the root folder; "
         "{vendor} stands for the vendor's name",
         type="linelist",
-        default=["tests"],
+        default=list(DEFAULT),
     )
 
 

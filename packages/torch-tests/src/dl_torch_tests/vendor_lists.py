@@ -10,8 +10,8 @@ import pytest
 
 SETTING = "dl_known_failures"
 """Setting of pytest that names the folders with lists."""
-FOLDERS = pytest.StashKey[tuple[str, ...]]()
-"""Folders that a conftest names in place of the setting, which fails where the plugin is absent."""
+DEFAULT = ("packages/vendor-{vendor}/tests", "tests/plugins/vendor-{vendor}/tests", "tests")
+"""Folders without the setting: those of a repository with several vendors, then of one vendor."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ class VendorLists:
     @classmethod
     def of(cls, config: pytest.Config) -> VendorLists:
         """Return the folders that a configuration of pytest names."""
-        named = config.stash.get(FOLDERS, None)
-        return cls.below(config.rootpath, config.getini(SETTING) if named is None else named)
+        return cls.below(config.rootpath, config.getini(SETTING))
 
     def find(self, vendor: str, name: str) -> Path | None:
         """Return the path of a vendor's list, which may not exist; None if no folder does.
