@@ -440,29 +440,20 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
     add_benchmark(found)
 
 
-# Suffix of the sessions on the earlier release of a driver from packages.
-EARLIER = "-earlier"
+def driver_session(vendor: str) -> list[str]:
+    """Return the session of a vendor's driver from packages, in a list; empty if it has none."""
+    return [] if driver_packages(vendor) is None else [f"driver-{vendor}"]
 
 
-def driver_session(vendor: str, release: str = "") -> list[str]:
-    """Return the session of a vendor's driver from packages, in a list; empty if it has none.
-
-    :param release: EARLIER or nothing.
-    """
-    return [] if driver_packages(vendor) is None else [f"driver-{vendor}{release}"]
-
-
-def driver_of(session: nox.Session, vendor: str, release: str = "") -> dict[str, str]:
+def driver_of(session: nox.Session, vendor: str) -> dict[str, str]:
     """Return the variable that selects a vendor's driver from packages, if the user selected none.
 
     It is empty if there is no such driver, or not for this platform.
-
-    :param release: EARLIER, which ignores the user's selection, or nothing.
     """
     packages = driver_packages(vendor)
-    if packages is None or (not release and packages.variable in os.environ):
+    if packages is None or packages.variable in os.environ:
         return {}
-    folder = session.cache_dir.parent / f"driver-{vendor}{release}"
+    folder = session.cache_dir.parent / f"driver-{vendor}"
     library = (folder / packages.library).absolute()
     return {packages.variable: str(library)} if library.exists() else {}
 
@@ -478,15 +469,6 @@ def add_driver(vendor: str) -> None:
 
     driver.__doc__ = f"The driver of vendor {vendor} for machines without its devices."
     nox.session(name=f"driver-{vendor}", default=False)(driver)
-    if not packages.earlier:
-        return
-
-    def earlier(session: nox.Session) -> None:
-        # The versions differ from the constraints'.
-        session.install(*packages.earlier)
-
-    earlier.__doc__ = f"An earlier release of the driver of vendor {vendor}."
-    nox.session(name=f"driver-{vendor}{EARLIER}", default=False)(earlier)
 
 
 @nox.session(
@@ -577,25 +559,21 @@ def add_models(vendor: str) -> None:
     MODELS.append(name)
 
 
-def add_conformance(vendor: str, release: str = "") -> None:
-    """Add conformance-VENDOR: the conformance suite, whose cases run in separate processes.
-
-    :param release: EARLIER for the earlier release of the driver, or nothing.
-    """
+def add_conformance(vendor: str) -> None:
+    """Add conformance-VENDOR: the conformance suite, whose cases run in separate processes."""
 
     def conformance(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        driver = driver_of(session, vendor, release)
+        driver = driver_of(session, vendor)
         # With --simulate, a vendor that has a simulated driver needs no device.
         if "--simulate" not in session.posargs:
             demand_device(session, python, vendor, driver)
         options = () if driver_packages(vendor) is None else COMPILING
-        run_conformance(session, python, vendor, driver, options, release)
+        run_conformance(session, python, vendor, driver, options)
 
-    name = f"conformance-{vendor}{release}"
-    where = f"vendor {vendor}{', an earlier driver' if release else ''}"
-    conformance.__doc__ = f"Run the conformance suite on {where}; `-- -k` selects cases."
-    requires = ["environment", *driver_session(vendor, release)]
+    name = f"conformance-{vendor}"
+    conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` selects cases."
+    requires = ["environment", *driver_session(vendor)]
     declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(conformance)
     CONFORMANCE.append(name)
@@ -626,9 +604,6 @@ for found_vendor in vendors():
     add_driver(found_vendor)
     add_share(found_vendor)
     add_conformance(found_vendor)
-    found_packages = driver_packages(found_vendor)
-    if found_packages is not None and found_packages.earlier:
-        add_conformance(found_vendor, EARLIER)
     add_device_tests(found_vendor)
     add_models(found_vendor)
     add_proof(found_vendor)

@@ -110,15 +110,13 @@ def run_conformance(
     vendor: str,
     env: Mapping[str, str] | None = None,
     options: Iterable[str] = (),
-    release: str = "",
 ) -> Path:
     """Run the conformance suite on a vendor; return the report.
 
     :param env: variables that select a driver.
     :param options: further options of the suite.
-    :param release: end of the report's name, for another release of the driver.
     """
-    report = BUILD / "conformance" / f"{vendor}{release}.json"
+    report = BUILD / "conformance" / f"{vendor}.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     command = (python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
     session.run(*command, *options, *session.posargs, env=env or {}, external=True)

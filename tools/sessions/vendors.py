@@ -50,8 +50,6 @@ class DriverPackages:
     """Environment variable that selects the driver."""
     library: str
     """Path of the driver in the environment of the packages."""
-    earlier: tuple[str, ...]
-    """Packages of an earlier release, each with its version; empty if none is tested."""
 
 
 def driver_packages(vendor: str) -> DriverPackages | None:
@@ -64,12 +62,7 @@ def driver_packages(vendor: str) -> DriverPackages | None:
     if declared is None:
         return None
     requirements = metadata["project"]["optional-dependencies"]["driver"]
-    return DriverPackages(
-        tuple(requirements),
-        declared["variable"],
-        declared["library"],
-        tuple(declared.get("earlier", ())),
-    )
+    return DriverPackages(tuple(requirements), declared["variable"], declared["library"])
 
 
 def libraries(names: Iterable[str] = ()) -> list[str]:
