@@ -72,7 +72,7 @@ def misplaced_plans(users: Mapping[str, Set[str]], files: Mapping[str, str]) -> 
     for name, families in sorted(users.items()):
         allowed = families | SHARED if len(families) > 1 else families
         if files.get(name) not in allowed:
-            wrong.append(f"{name} serves {', '.join(sorted(families))} in {files.get(name)}")
+            wrong.append(f"{name} serves {', '.join(sorted(families))}: {files.get(name)}")
     return wrong
 
 
