@@ -19,7 +19,7 @@ ERRORS: tuple[Cause, ...] = (
     Cause(
         "torch's CPU has no kernel for the dtype",
         "accepts|error class",
-        explains=partial(cpu_raises, "not implemented for '"),
+        explains=partial(cpu_raises, "not implemented for '|Unsupported dtype"),
     ),
     Cause(
         "torch's CPU refuses a tensor that is not contiguous",

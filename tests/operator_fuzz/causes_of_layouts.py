@@ -32,10 +32,12 @@ LAYOUTS: tuple[Cause, ...] = (
         lambda difference: difference.call.form == "out",
     ),
     Cause(
-        "torch's CPU keeps the shape of a 0-dimensional self in addmv of a matrix without rows",
+        "torch's CPU keeps the shape of a self of one element in addmv of a matrix without rows",
         "shape",
         "addmv.*",
-        lambda difference: inputs(difference)[0].dim() == 0,
+        lambda difference: (
+            inputs(difference)[0].numel() == 1 and inputs(difference)[1].size(0) == 0
+        ),
     ),
     Cause(
         "torch's CPU copies a tensor without elements in pixel_unshuffle, of any shape",

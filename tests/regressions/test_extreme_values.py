@@ -138,3 +138,14 @@ def test_equal_elements_without_an_epsilon_are_the_bias(dtype: torch.dtype) -> N
 def test_renorm_by_a_limit_beyond_the_dtype_changes_nothing() -> None:
     x = torch.full((2, 3), 1e30)
     assert torch.equal(x.to("dl").renorm(2, 0, 1e300).cpu(), x)
+
+
+@pytest.mark.parametrize("correction", [-1, 0, 1])
+def test_no_elements_have_no_deviation(correction: int) -> None:
+    """Even where the divisor, 0 - correction, is positive."""
+    x = torch.empty(0, 5)
+    for dim in (None, 0, 1):
+        for function in (torch.std, torch.var):
+            want = function(x, dim, correction=correction)
+            got = function(x.to("dl"), dim, correction=correction)
+            assert torch.equal(got.cpu().isnan(), want.isnan())

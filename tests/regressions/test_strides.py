@@ -207,6 +207,11 @@ def test_a_volume_without_a_batch_keeps_channels_last() -> None:
         assert got.stride() == want.stride() and torch.equal(got.cpu(), want)
 
 
+def test_the_exponential_of_no_matrices_is_contiguous() -> None:
+    x = torch.empty_strided((0, 5, 5), (35, 5, 1))
+    assert torch.linalg.matrix_exp(x.to("dl")).stride() == torch.linalg.matrix_exp(x).stride()
+
+
 @pytest.mark.parametrize("dim", [0, 1, 2])
 @pytest.mark.parametrize("layout", ["reversed", "expanded", "sliced"])
 def test_sorts_are_right_in_every_layout(layout: str, dim: int) -> None:

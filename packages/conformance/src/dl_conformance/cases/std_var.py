@@ -13,6 +13,7 @@ CASES = [
         dict(input="5x7x3", dim=[0, 2], correction=0),
         dict(input="5x7", dim=None, correction=1),
         dict(input="3x41", dim=[1], correction=None),
+        dict(input="0x7", dim=[0], correction=-1),
         *(dict(input=T("3x4", values=END, plain=True), dim=[d], correction=1) for d in (0, 1)),
     ),
     refused(

@@ -15,5 +15,5 @@ def std(*, input: Array, dim: Any, correction: Any) -> dict[str, Any]:
     count = int(np.prod([input.shape[x] for x in axes], dtype=np.int64))
     centred = input - np.mean(input, axis=axes, keepdims=True)
     divisor = max(count - (1 if correction is None else correction), 0)
-    value = np.sqrt(np.sum(centred * centred, axis=axes) / divisor)
+    value = np.sqrt(np.sum(centred * centred, axis=axes) / (divisor if count else np.nan))
     return {"out": Expected(value, max(count, 8), np.asarray(value))}

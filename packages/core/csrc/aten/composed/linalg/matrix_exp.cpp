@@ -38,7 +38,7 @@ Tensor polynomial(const Tensor& matrix) {
 
 Tensor matrix_exp(const Tensor& self) {
   if (!plans::are_square(self)) return on_cpu<"linalg_matrix_exp", decltype(matrix_exp)>(self);
-  if (self.numel() == 0) return self.clone();
+  if (self.numel() == 0) return self.clone(at::MemoryFormat::Contiguous);
   if (self.size(-1) == 1) return at::exp(self);
   const bool is_double =
       self.scalar_type() == at::kDouble || self.scalar_type() == at::kComplexDouble;
