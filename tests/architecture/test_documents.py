@@ -46,7 +46,7 @@ def declared(root: Path) -> dict[str, Row]:
     return found
 
 
-def test_packages_are_told_as_they_declare_themselves() -> None:
+def test_the_readme_lists_packages_as_they_declare_themselves() -> None:
     assert read_table((ROOT / "README.md").read_text(encoding="utf-8")) == declared(ROOT)
 
 

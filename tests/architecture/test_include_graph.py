@@ -148,7 +148,7 @@ def test_an_upward_include_is_found(tmp_path: Path) -> None:
     assert edge == ("runtime", "aten/plans") and not layers.is_allowed(edge)
 
 
-def test_layers_of_one_folder_are_told_apart_by_their_files(tmp_path: Path) -> None:
+def test_layers_of_one_folder_are_distinguished_by_their_files(tmp_path: Path) -> None:
     write(tmp_path, {"json.cpp": "model.h", "model.h": "json.h", "json.h": "", "new.h": ""})
     low, high = {"files": ["json"], "includes": []}, {"files": ["*.h"], "includes": ["low"]}
     layers = Layers([tmp_path], {"low": low, "high": high})

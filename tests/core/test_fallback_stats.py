@@ -109,6 +109,6 @@ def test_the_share_of_time_is_known_where_operators_are_profiled() -> None:
 
 
 @pytest.mark.parametrize("patterns", [5, None, [5], b"add.*"], ids=repr)
-def test_patterns_that_are_no_texts_are_told(patterns: Any) -> None:
+def test_patterns_that_are_not_strings_are_reported(patterns: Any) -> None:
     with pytest.raises(TypeError, match=r"set_force_fallback\] expected patterns .* got "):
         torch.dl.set_force_fallback(patterns)

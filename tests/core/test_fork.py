@@ -61,7 +61,7 @@ ACTIONS = {
 pytestmark = [RUNS_ONCE, pytest.mark.parametrize("vendor", VENDORS)]
 
 
-def test_child_of_a_user_is_told_the_cure(vendor: str) -> None:
+def test_a_forked_child_gets_the_remedy(vendor: str) -> None:
     attempts = "".join(f"print(in_child(lambda: {action}))\n" for action in ACTIONS.values())
     code = f"{USE}{CHILD}{attempts}print((x * 3).sum().item())"
     *said, last = output(code, DL_VENDORS=vendor, DL_CPU_DEVICES="2").splitlines()
@@ -101,7 +101,9 @@ print(in_child(compute))
     assert output(code, DL_VENDORS=vendor) == "returned True"
 
 
-def test_child_of_a_process_that_made_no_tensor_computes_or_is_told(vendor: str) -> None:
+def test_a_forked_child_of_a_process_without_tensors_computes_or_gets_the_remedy(
+    vendor: str,
+) -> None:
     code = f"""import os, torch
 assert torch.dl.is_available() and torch.dl.device_count() > 0
 torch.manual_seed(1)
@@ -114,7 +116,7 @@ print(in_child(lambda: (torch.ones(8, device="dl") + 1).sum().item()))
     assert said == "returned 16.0" or told
 
 
-def test_forked_process_of_multiprocessing_reports_the_cure(vendor: str) -> None:
+def test_forked_process_of_multiprocessing_reports_the_remedy(vendor: str) -> None:
     code = f"""{USE}
 def work(queue):
     try:
@@ -152,7 +154,7 @@ print(total)
     assert output(code, DL_VENDORS=vendor) == str(2.0 * sum(range(64)))
 
 
-def test_workers_that_touch_the_device_fail_with_the_cure(vendor: str) -> None:
+def test_workers_that_touch_the_device_fail_with_the_remedy(vendor: str) -> None:
     code = f"""{USE}
 class Data(torch.utils.data.Dataset):
     def __len__(self):
@@ -170,7 +172,7 @@ except RuntimeError as error:
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_cure_works(vendor: str, method: str, tmp_path: Path) -> None:
+def test_remedy_works(vendor: str, method: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"""
 import torch

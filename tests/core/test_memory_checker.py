@@ -72,7 +72,7 @@ del x
     assert re.search(r"allocated at\n(.*\n)*?.* in guilty_of_the_size", said_by_free)
 
 
-def test_a_write_out_of_bounds_is_told_with_the_operator_that_did_it() -> None:
+def test_a_write_out_of_bounds_is_reported_with_its_operator() -> None:
     said = report(
         """
 @torch.library.custom_op("test::overrun", mutates_args={"x"}, device_types="dl")

@@ -143,7 +143,7 @@ def test_only_the_operators_asked_for_are_compared() -> None:
     assert dict(report.compared) == {"add.Tensor": 1}
 
 
-def test_random_numbers_are_told_as_not_comparable() -> None:
+def test_random_numbers_are_reported_as_not_comparable() -> None:
     with torch.dl.autocompare() as report:
         values = torch.rand(5, device="dl").bernoulli()
     assert "random numbers" in report.not_comparable["uniform_"], report

@@ -148,7 +148,7 @@ def test_a_schedule_records_its_steps() -> None:
     assert seen == [2, 4]
 
 
-def test_memory_is_told() -> None:
+def test_memory_usage_is_reported() -> None:
     size = 1 << 20
     with profile(activities=BOTH, profile_memory=True) as found:
         kept = torch.empty(size, dtype=torch.uint8, device="dl")
@@ -181,7 +181,7 @@ def test_a_profiler_inside_another_does_what_it_does_on_the_cpu(
     assert len(rows_of(after, "diopiRelu")) == 1
 
 
-def test_stopping_twice_is_told_by_torch_and_nothing_hangs(
+def test_stopping_twice_is_reported_by_torch_and_nothing_hangs(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     found = profile(activities=BOTH)

@@ -128,7 +128,7 @@ assert (leaf * 2).sum().item() == 20
     assert output(code, **failing).startswith("[diopiNeg] the sign unit is on strike")
 
 
-def test_out_of_memory_names_the_bytes_and_the_cure_and_passes() -> None:
+def test_out_of_memory_names_the_bytes_and_the_remedy_and_can_be_caught() -> None:
     code = f"""
 import torch
 {CONTROL}

@@ -127,7 +127,7 @@ def test_a_rank_that_rank_0_does_not_answer_goes_on_and_rank_0_hears_of_it() -> 
     assert [rank.table for rank in ranks] == [{}, {}]
 
 
-def test_a_store_that_is_gone_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lost_store_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     class Gone(dist.HashStore):
         def compare_set(self, *_: object) -> bytes:
             raise RuntimeError("connection reset")

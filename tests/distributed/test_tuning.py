@@ -77,7 +77,7 @@ def test_ranks_of_a_group_use_the_choices_of_one(
         assert (stats["entries"], stats["hits"], stats["from_user_of_rank_0"]) == (1, 1, 1)
 
 
-def test_ranks_of_other_groups_agree_when_they_are_told_to(
+def test_ranks_of_other_groups_agree_on_request(
     call: Call, start: Callable[[str], Ranks], tmp_path: Path
 ) -> None:
     pair = start("gloo")

@@ -230,7 +230,7 @@ def error_of(call: Callable[[], Any]) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_call_returns_and_who_waits_is_told_what_a_cpu_tells(
+def test_the_call_returns_and_the_wait_reports_the_error_of_the_cpu(
     gpu: Vendor, cpu: Vendor, library: Path, case: str
 ) -> None:
     stream, other = gpu.stream(), gpu.stream()

@@ -317,7 +317,7 @@ REFUSED: dict[str, tuple[Function, str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_is_told_as_on_the_cpu(what: str, vendor: str) -> None:
+def test_errors_match_those_of_the_cpu(what: str, vendor: str) -> None:
     call, said = REFUSED[what]
     for device in ("cpu", "dl"):
         with pytest.raises((RuntimeError, IndexError), match=said):

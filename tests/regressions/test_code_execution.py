@@ -79,7 +79,7 @@ def test_the_first_trial_of_a_library_runs_nothing_of_the_current_folder(
 
 
 @pytest.mark.parametrize("where", ["current", "shared"])
-def test_plugins_of_strangers_are_told_and_not_imported(
+def test_plugins_of_other_users_are_reported_and_not_imported(
     planted: Planted, tmp_path: Path, where: str
 ) -> None:
     for module in planted.folder.glob("*.py"):

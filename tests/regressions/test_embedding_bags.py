@@ -87,7 +87,7 @@ def test_the_last_offset_ends_the_last_bag(mode: str, weighted: bool, sparse: bo
     ("offsets", "last"), [((0, 2), False), ((0, 2, 3), True), ((), False), ((0,), True)]
 )
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32], ids=str)
-def test_results_are_what_compiled_programs_are_told(
+def test_results_have_the_shapes_and_dtypes_of_fake_tensors(
     mode: int, offsets: tuple[int, ...], last: bool, dtype: torch.dtype
 ) -> None:
     arguments = (table().detach(), long(0, 1, 2).to(dtype), long(*offsets).to(dtype))

@@ -56,7 +56,7 @@ def vendor() -> Iterator[Vendor]:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
-def test_whatever_does_not_fit_is_told(
+def test_values_that_do_not_fit_are_reported(
     vendor: Vendor, action: Callable[[Vendor, Any], object]
 ) -> None:
     told = []

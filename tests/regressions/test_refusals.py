@@ -262,7 +262,7 @@ def test_call_is_taken_as_on_the_cpu(name: str) -> None:
     torch.testing.assert_close(RIGHT[name]("dl").cpu(), RIGHT[name]("cpu"))
 
 
-def test_what_is_refused_inside_is_told_of_the_operator_that_was_called() -> None:
+def test_errors_of_inner_operators_name_the_called_operator() -> None:
     def add() -> None:
         x = torch.zeros(4, device="dl")
         x.index_add_(0, torch.tensor([9], device="dl"), torch.ones(1, device="dl"))
@@ -278,7 +278,7 @@ def test_what_is_refused_inside_is_told_of_the_operator_that_was_called() -> Non
 
 
 @pytest.mark.vendor("cpu")
-def test_what_torchs_cpu_would_not_survive_is_told_by_the_vendor() -> None:
+def test_arguments_that_crash_torchs_cpu_are_reported_by_the_vendor() -> None:
     """Errors match torch's where torch's kernels check the arguments; these kernels do not."""
     probabilities = torch.zeros(10, 1, 5, device="dl").log_softmax(2)
     far = torch.tensor([[1, 2, 500_000_000]], device="dl")

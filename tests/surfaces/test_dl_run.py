@@ -93,7 +93,7 @@ def test_options_of_the_interpreter_stay(tmp_path: Path) -> None:
         (["--fallback", "maybe", "says.py"], "invalid choice: 'maybe'"),
     ],
 )
-def test_what_cannot_be_done_is_told_before_it_starts(
+def test_impossible_requests_are_reported_before_the_start(
     arguments: list[str], said: str, script: Path
 ) -> None:
     ours = done("-m", "dl_core", "run", *arguments, folder=script.parent)

@@ -208,7 +208,7 @@ def test_the_same_process_gets_its_own_tensor() -> None:
     assert used() == before
 
 
-def test_a_process_with_another_vendor_is_told_the_cure(other: Other) -> None:
+def test_a_process_with_another_vendor_gets_the_remedy(other: Other) -> None:
     tensor = torch.ones(4, dtype=torch.uint8, device="dl")
     message = _C.lend_storage(tensor)
     vendor = torch.dl.get_device_properties(0).vendor.encode()
@@ -255,7 +255,7 @@ child.join()
 
 @RUNS_ONCE
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_a_forked_receiver_is_told_the_cure(vendor: str) -> None:
+def test_a_forked_receiver_gets_the_remedy(vendor: str) -> None:
     said = output(FORKED, DL_VENDORS=vendor)
     assert said.startswith("raised [dl]")
     assert "spawn" in said

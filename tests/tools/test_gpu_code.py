@@ -166,7 +166,7 @@ def test_multiply_adds_of_a_thread(opcode: str, amount: int) -> None:
     assert multiply_adds(listing(f"{opcode} R0, R1, R2, R3")[0]) == amount
 
 
-def test_a_shape_that_is_not_known_is_told() -> None:
+def test_a_shape_that_is_not_known_is_reported() -> None:
     for opcode in ("HMMA.999.F32", "HGMMA.F32"):
         with pytest.raises(ValueError, match="is not known"):
             multiply_adds(listing(f"{opcode} R0, R1, R2, R3")[0])
@@ -254,7 +254,7 @@ def test_spills_and_narrow_accesses_fail() -> None:
     assert problems([row(first_pair(kind="softmax"), load=4, store=4)], {}) == []
 
 
-def test_changes_are_told() -> None:
+def test_changes_are_reported() -> None:
     pair = first_pair()
     rows = [row(pair)]
     assert changes(rows, {}) == [f"{pair.key}: new"]

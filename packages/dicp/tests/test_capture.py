@@ -76,7 +76,7 @@ def chain(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.usefixtures("warned")
-def test_a_vendor_without_graphs_is_told_of_once() -> None:
+def test_a_vendor_without_graphs_is_reported_once() -> None:
     def other(x: torch.Tensor) -> torch.Tensor:
         return x.exp() + x
 
@@ -131,7 +131,7 @@ def test_it_is_an_engine_that_no_plugin_can_replace() -> None:
     assert "capture" not in names.contributed()
 
 
-def test_what_stays_and_what_passes_is_told_by_memory_that_is_gone() -> None:
+def test_transient_inputs_are_recognized_by_freed_memory() -> None:
     known = input_stability.InputStability()
     parameter, kept = torch.ones(2), []
     assert not known.observe([parameter, torch.ones(2)], [0, 1])

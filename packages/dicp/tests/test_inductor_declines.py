@@ -222,7 +222,7 @@ def test_attention_that_trains_its_mask() -> None:
     assert ran_by_default("no counterpart on the CPU") and runs() == 2
 
 
-def test_wrong_arguments_are_told_and_nothing_is_dropped() -> None:
+def test_wrong_arguments_are_reported_and_nothing_is_dropped() -> None:
     run = compile_(lambda table, rows: F.embedding(rows, table) * 2)
     table = vector(5, 3)
     run(table, torch.tensor([1, 4], device="dl"))

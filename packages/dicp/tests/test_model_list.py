@@ -45,7 +45,7 @@ def off_everywhere(results: list[Any]) -> list[Any]:
     ("fault", "wanted"),
     [(off_everywhere, "inference: size 2: value 0"), (off_in_training, "training: loss of step")],
 )
-def test_a_wrong_program_is_told(
+def test_a_wrong_program_is_reported(
     fault: Callable[[list[Any]], list[Any]], wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = Program.run
@@ -54,13 +54,13 @@ def test_a_wrong_program_is_told(
     assert str(report.problem).startswith(wanted)
 
 
-def test_host_calls_are_told() -> None:
+def test_host_calls_are_reported() -> None:
     with torch.dl.force_fallback("gelu"):
         report = models.run("small", SMALL, dynamic=None)
     assert report.problem == "inference: host calls: gelu"
 
 
-def test_models_that_run_eagerly_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_that_run_eagerly_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from dl_dicp.compiled import CompiledGraph
 
     monkeypatch.setattr(

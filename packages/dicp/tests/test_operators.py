@@ -49,7 +49,7 @@ def lost_result(results: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("fault", [wrong_values, wrong_dtype, lost_result])
-def test_a_wrong_program_is_told(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_program_is_reported(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dl_dicp.program.compiled_program import Program
 
     right = Program.run
@@ -60,7 +60,9 @@ def test_a_wrong_program_is_told(fault: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert report.problem.startswith("value 0: ")
 
 
-def test_what_a_program_keeps_of_its_first_numbers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_keeps_its_first_results_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from dl_dicp.program.compiled_program import Program
 
     kept: dict[Any, Any] = {}

@@ -372,7 +372,7 @@ def symbols(*ranges: tuple[int, int, int, int]) -> _C.ArgumentGuard:
     return _C.ArgumentGuard(0, [layout, product], ranges, [("<=", 2, a), ("<", a, b)])
 
 
-def test_the_guard_computes_what_it_is_told() -> None:
+def test_the_guard_evaluates_relations_and_ranges() -> None:
     guard = symbols((0, 0, 0, 8), (0, 1, 0, 1 << 62))
 
     def sizes(*shape: int, count: int | None = None) -> Any:

@@ -228,7 +228,7 @@ ONE = "version: 1\noperators:\n  diopiAdd:\n    "
         ("version: 1\nall:\n\tcast: {}\n", 3, "tab"),
     ],
 )
-def test_what_is_wrong_is_told_with_file_line_and_way_out(
+def test_errors_name_the_file_the_line_and_the_remedy(
     read: Any, text: str, line: int, words: str
 ) -> None:
     with pytest.raises(AdaptorError, match=words) as caught:

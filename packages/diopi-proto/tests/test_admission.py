@@ -72,7 +72,7 @@ def test_a_verdict_is_there_for_other_processes(library: Path, trials: list[Path
     assert trials == []
 
 
-def test_a_crash_is_told_every_time(build: Compile, trials: list[Path], cache: Path) -> None:
+def test_a_crash_is_reported_every_time(build: Compile, trials: list[Path], cache: Path) -> None:
     library = build("behaves.c", "-DAT_COUNT=raise(SIGSEGV)", "-Wno-unused-function")
     for _ in range(2):
         with pytest.raises(VendorLoadError, match="SIGSEGV while being asked how many devices"):
@@ -317,7 +317,7 @@ def test_old_verdicts_are_forgotten(library: Path, cache: Path) -> None:
     ]
 
 
-def test_a_library_that_cannot_be_tried_is_loaded_and_told(
+def test_a_library_that_cannot_be_tried_is_loaded_and_reported(
     library: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def unavailable(*arguments: object, **options: object) -> None:

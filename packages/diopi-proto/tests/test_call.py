@@ -126,7 +126,7 @@ def test_codes_and_reasons_are_the_vendors_own(vendor: Vendor) -> None:
     assert caught.value.reason == "no softmax along 7"
 
 
-def test_an_old_reason_is_not_told_again(vendor: Vendor) -> None:
+def test_an_old_reason_is_not_reported_again(vendor: Vendor) -> None:
     tensor = vendor.empty((1,))
     with pytest.raises(OperatorError):
         vendor.op.Softmax(tensor, tensor, 7)
@@ -198,7 +198,7 @@ def test_a_bound_operator_describes_itself(vendor: Vendor) -> None:
     assert vendor.op.Add.__doc__
 
 
-def test_properties_and_memory_are_told(vendor: Vendor) -> None:
+def test_properties_and_memory_are_reported(vendor: Vendor) -> None:
     properties = vendor.properties(1)
     assert properties.name == "fixture 1"
     assert properties.dtypes == {"float32", "bfloat16"}

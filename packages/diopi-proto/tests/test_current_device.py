@@ -63,7 +63,9 @@ def test_it_is_made_so_on_every_thread(newer: Path) -> None:
         assert list(found) == [[float(i)] * 3 for i in range(40)]
 
 
-def test_a_host_that_forgets_it_is_told(newer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_does_not_set_the_device_gets_an_error(
+    newer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The fixture fails without device_set, so the other tests are meaningful."""
     with load_vendor(newer) as vendor:
         tensor = vendor.empty((3,), "float32", device=1)

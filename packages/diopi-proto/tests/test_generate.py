@@ -185,7 +185,7 @@ def test_freezing_adds_new_operators_and_refuses_changed_ones(tmp_path: Path) ->
     assert (tmp_path / FILE).read_text(encoding="utf-8") == before
 
 
-def test_cffi_is_told_constants_structs_and_pointer_types(small: Path) -> None:
+def test_cffi_gets_constants_structs_and_pointer_types(small: Path) -> None:
     parsed = read_schema(write(small, RELU))
     text = declarations(parsed, ROOT / "include", headers(parsed))
     assert "#define DL_CAP_ANY_HOST_POINTER 4" in text

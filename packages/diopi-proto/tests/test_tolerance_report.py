@@ -76,7 +76,7 @@ def test_report_of_shape_dtype_and_emptiness():
         (0.0, -0.0, ("0.000", "-0.000")),
     ],
 )
-def test_got_and_want_are_told_apart(got, want, texts):
+def test_got_and_want_are_distinguished(got, want, texts):
     mine = distinct(got, want)
     assert mine[0] != mine[1] or got == want
     if got != 1.0 + 2.0**-52:

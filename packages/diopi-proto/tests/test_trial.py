@@ -50,7 +50,7 @@ def test_a_good_library_is_described(build: Compile) -> None:
     trial.check()
 
 
-def test_operators_of_another_signature_are_told(build: Compile) -> None:
+def test_operators_with_another_signature_are_reported(build: Compile) -> None:
     trial = run_trial(build("vendor.cpp", "-DFIXTURE_FINGERPRINT=1"))
     assert trial.mismatched == ["diopiFill"] and trial.bound == OPERATORS - 1
 
@@ -83,7 +83,7 @@ def test_operators_that_the_contract_does_not_have_are_listed(build: Compile) ->
     ],
     ids=["exit", "_exit", "_exit 7", "crash", "abort", "hang"],
 )
-def test_it_is_told_what_a_library_did_and_when(
+def test_the_failure_names_what_a_library_did_and_when(
     behaves: Behaves, place: str, stage: str, action: str, said: str
 ) -> None:
     trial = run_trial(behaves(**{place: action}), 0.5 if action == "hang()" else 30)
@@ -124,14 +124,14 @@ def test_a_library_that_crashes_itself_is_named_once(behaves: Behaves) -> None:
         ("*(volatile char*)8 = 0", "SIGSEGV"),
     ],
 )
-def test_an_impossible_number_of_devices_is_told_at_once(
+def test_an_impossible_number_of_devices_is_reported_at_once(
     behaves: Behaves, action: str, complaint: str
 ) -> None:
     trial = run_trial(behaves(AT_COUNT=action))
     assert complaint in trial.failure and trial.devices == ()
 
 
-def test_a_broken_interface_is_told_as_such(behaves: Behaves) -> None:
+def test_a_broken_interface_is_reported_as_such(behaves: Behaves) -> None:
     for slot, address, what in (
         ("device_count", "&table", "which is not code"),
         ("operators", "16", "which is not memory of this process"),
@@ -175,7 +175,7 @@ def test_a_daemon_is_not_waited_for_and_does_not_stay(behaves: Behaves, tmp_path
         os.close(reader)
 
 
-def test_a_library_that_becomes_a_daemon_itself_is_told(behaves: Behaves) -> None:
+def test_a_library_that_becomes_a_daemon_itself_is_reported(behaves: Behaves) -> None:
     """A forked child continues, but the trial's process has ended."""
     trial = run_trial(behaves(AT_LOAD="if (fork() != 0) _exit(0)"))
     assert "ended the process with status 0" in trial.failure

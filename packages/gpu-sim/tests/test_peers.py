@@ -98,7 +98,7 @@ assert cu.cuIpcGetMemHandle(ffi.new("IPC*"), 1 << 62) == 1
     )
 
 
-def test_parameters_of_a_kernel_are_told(tmp_path: Path) -> None:
+def test_parameters_of_a_kernel_are_reported(tmp_path: Path) -> None:
     run(
         DECLARED
         + """

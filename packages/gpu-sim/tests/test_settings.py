@@ -215,7 +215,7 @@ for i in range(count[0]):
     ]
 
 
-def test_faults_that_came_to_pass_are_not_told_of() -> None:
+def test_injected_faults_that_occurred_are_not_reported() -> None:
     report = Report(calls={"cuMemAlloc": 3}, launches={"k": 1})
     assert unchecked(report, "cuMemAlloc:3,cuMemAlloc,cuMemAlloc=2") == []
     assert unchecked(report, "cuMemAlloc:4") == [

@@ -46,7 +46,7 @@ def test_a_c_program_loads_and_runs_a_graph(
     np.testing.assert_allclose(got, wanted(rows), rtol=1e-4, atol=1e-4)
 
 
-def test_a_c_program_is_told_what_is_wrong(
+def test_a_c_program_gets_the_error_message(
     program: Path, build_vendor: Compile, tmp_path: Path
 ) -> None:
     content = mlp().build().content

@@ -202,7 +202,7 @@ def test_an_unknown_generator_or_state_is_refused(runner: Vendor) -> None:
             session.state("other")
 
 
-def test_what_work_finds_in_its_data_is_told_by_who_waits(
+def test_data_errors_of_asynchronous_work_are_reported_by_the_run_that_waits(
     build_vendor: Compile, copied: Callable[[Path], Path]
 ) -> None:
     graph = GraphBuilder()

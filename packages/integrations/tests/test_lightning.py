@@ -93,7 +93,7 @@ def test_the_accelerator_alone_is_an_error_that_names_the_way_out(tmp_path: Path
         trainer(1, tmp_path, accelerator="dl").fit(Module(), batches())
 
 
-def test_a_trainer_on_the_cpu_is_told(tmp_path: Path) -> None:
+def test_a_trainer_on_the_cpu_is_reported(tmp_path: Path) -> None:
     class OnCPU(Module):
         def training_step(self, batch: dict[str, torch.Tensor], _: int) -> torch.Tensor:
             return self.model.first(batch["x"]).sum()

@@ -71,7 +71,7 @@ def test_without_the_random_states_it_draws_other_numbers(tmp_path: Path) -> Non
     assert resumed.model.losses != straight.model.losses[6:]
 
 
-def test_other_faults_of_arguments_are_told(tmp_path: Path) -> None:
+def test_other_faults_of_arguments_are_reported(tmp_path: Path) -> None:
     for wrong in ({"bf16": True, "fp16": True}, {"bf16": True, "lr_scheduler_type": "greedy"}):
         with pytest.raises(ValueError, match=r"bf16|requires an eval strategy"):
             TrainingArguments(output_dir=str(tmp_path), report_to=[], **wrong)

@@ -164,7 +164,7 @@ def test_second_derivative_of_leaky_relu_is_0_everywhere(vendor: Vendor) -> None
     assert np.array_equal(got.numpy(), np.zeros((2, 2), np.float32))
 
 
-def test_bad_arguments_of_fused_bias_and_leaky_relu_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_of_fused_bias_and_leaky_relu_are_reported(vendor: Vendor) -> None:
     x, line = out_like(vendor, (2, 3), "float32"), out_like(vendor, (2,), "float32")
 
     def call(*arguments: Any) -> None:

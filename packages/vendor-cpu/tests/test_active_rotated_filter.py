@@ -20,7 +20,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
     check_cases(vendor, f"diopi{name}")
 
 
-def test_places_outside_are_told(vendor: Vendor) -> None:
+def test_indices_out_of_bounds_are_reported(vendor: Vendor) -> None:
     filters, out = (
         out_like(vendor, (1, 1, 1, 1, 1), "float32"),
         out_like(vendor, (1,) * 4, "float32"),

@@ -342,7 +342,7 @@ def convert_layout(x: Array, layout: str) -> Array:
     return np.ascontiguousarray(x)
 
 
-def test_bad_arguments_of_dropout_and_layouts_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_of_dropout_and_layouts_are_reported(vendor: Vendor) -> None:
     x = out_like(vendor, (1, 3, 2, 4), "float32")
     out, lse = out_like(vendor, (1, 3, 2, 4), "float32"), out_like(vendor, (1, 2, 3), "float32")
     generator = Generator(seed=1, offset=2)

@@ -37,7 +37,7 @@ def test_the_last_token_of_a_prompt_is_a_new_token_over_it(vendor: Vendor) -> No
     np.testing.assert_allclose(out.numpy()[0], whole.numpy()[4], rtol=1e-13)
 
 
-def test_places_outside_of_the_pool_are_told(vendor: Vendor) -> None:
+def test_positions_outside_the_pool_are_reported(vendor: Vendor) -> None:
     pool, k = out_like(vendor, (3, 1, 2), "float32"), out_like(vendor, (1, 1, 2), "float32")
     with pytest.raises(OperatorError, match="index 3 at position 0 is out of range"):
         vendor.op.DestIndexCopyKV(pool, k, vendor.tensor(np.array([3])))
@@ -179,7 +179,7 @@ def test_asking_and_preparing_write_nothing(vendor: Vendor) -> None:
         assert np.array_equal(cache.numpy(), old)
 
 
-def test_bad_pages_and_prompts_are_told(vendor: Vendor) -> None:
+def test_bad_pages_and_prompts_are_reported(vendor: Vendor) -> None:
     x, pages = out_like(vendor, (2, 8), "float32"), out_like(vendor, (6, 4), "float32")
     table = vendor.tensor(np.array([[2, 0], [1, 3]]))
 
@@ -230,7 +230,7 @@ def test_bad_pages_and_prompts_are_told(vendor: Vendor) -> None:
         prompts(3, 2, heads=4)
 
 
-def test_bad_fused_layers_are_told(vendor: Vendor) -> None:
+def test_bad_fused_layers_are_reported(vendor: Vendor) -> None:
     layer, rows = Layer(vendor), numbers((4, 8), "float64", 370)
     before = [x.numpy().copy() for x in layer.caches]
     for name, value, said in (

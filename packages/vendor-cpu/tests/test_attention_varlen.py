@@ -114,7 +114,7 @@ def test_dropout_is_the_same_in_all_operators(vendor: Vendor, arrays: list[Array
             assert np.array_equal(got, want)
 
 
-def test_bad_lengths_are_told(vendor: Vendor) -> None:
+def test_bad_lengths_are_reported(vendor: Vendor) -> None:
     x, lse = out_like(vendor, (5, 2, 4), "float32"), out_like(vendor, (2, 5), "float32")
 
     def run(*ends: int, keys: Any = (0, 2, 5), longest: int = 3, p: float = 0.0) -> None:

@@ -77,7 +77,7 @@ def test_turned_boxes_with_one_negative_side_overlap_with_nothing(
     np.testing.assert_allclose(out.numpy(), [[1, 0], [0, 0]], rtol=1e-14)
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     two, three = out_like(vendor, (2, 4), "float32"), out_like(vendor, (3, 4), "float32")
     out = out_like(vendor, (2, 3), "float32")
     with pytest.raises(OperatorError, match="aligned boxes come in pairs; 2 and 3 were given"):

@@ -68,7 +68,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("message", BAD)
-def test_bad_arguments_are_told(vendor: Vendor, message: str) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor, message: str) -> None:
     features, masks = (
         out_like(vendor, (1, 4, 3, 3), "float32"),
         out_like(vendor, (1, 9, 6, 6), "float32"),
@@ -78,7 +78,7 @@ def test_bad_arguments_are_told(vendor: Vendor, message: str) -> None:
         vendor.op.CarafeNaiveMmcv(out, features, masks, *BAD[message])
 
 
-def test_misshapen_tensors_are_told(vendor: Vendor) -> None:
+def test_misshapen_tensors_are_reported(vendor: Vendor) -> None:
     features, masks = (
         out_like(vendor, (1, 4, 3, 3), "float32"),
         out_like(vendor, (1, 9, 6, 6), "float32"),

@@ -32,7 +32,7 @@ def test_of_a_map_with_itself_it_is_the_square(vendor: Vendor) -> None:
     assert np.allclose(out.numpy()[0, 0], (plane**2).sum(1), 1e-14)
 
 
-def test_bad_sizes_are_told(vendor: Vendor) -> None:
+def test_bad_sizes_are_reported(vendor: Vendor) -> None:
     x, out = out_like(vendor, (1, 2, 3, 4), "float32"), out_like(vendor, (1, 1, 1, 3, 4), "float32")
     with pytest.raises(OperatorError, match="kH is 0; it must be at least 1"):
         vendor.op.CorrelationMmcv(out, x, x, *(PLAIN | {"kH": 0}).values())

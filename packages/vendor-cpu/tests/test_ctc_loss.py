@@ -68,7 +68,7 @@ def test_what_lies_behind_the_lengths_is_not_read(vendor: Vendor) -> None:
     assert first == second
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     shape = (5, 2, 4)
     wrong = (
         ("length 6 of sequence 1 is not between 0 and 5", ([[1], [2]], [5, 6], [1, 1]), {}),

@@ -23,7 +23,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
     check_cases(vendor, f"diopi{name}")
 
 
-def test_levels_outside_are_told(vendor: Vendor) -> None:
+def test_levels_outside_the_input_are_reported(vendor: Vendor) -> None:
     value, places = out_like(vendor, (1, 8, 1, 2), "float32"), np.zeros((1, 1, 1, 2, 1, 2))
     weights = out_like(vendor, (1, 1, 1, 2, 1), "float32")
     with pytest.raises(OperatorError, match="level 1, starting at 7, is not within the values"):

@@ -155,7 +155,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("message", BAD)
-def test_bad_arguments_are_told(vendor: Vendor, message: str) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor, message: str) -> None:
     changed = dict(BAD[message])
     shapes = {"output": (1, 3, 4, 4), "input": (1, 2, 4, 4), "weight": (3, 2, 3, 3),
               "offset": (1, 18, 4, 4)} | changed.pop("shapes", {})  # fmt: skip
@@ -164,7 +164,7 @@ def test_bad_arguments_are_told(vendor: Vendor, message: str) -> None:
         vendor.op.DeformConvMmcv(output, None, None, *rest, *(SAME | changed).values())
 
 
-def test_missing_and_misshapen_tensors_are_told(vendor: Vendor) -> None:
+def test_missing_and_misshapen_tensors_are_reported(vendor: Vendor) -> None:
     image, weight = (
         out_like(vendor, (1, 2, 4, 4), "float32"),
         out_like(vendor, (2, 2, 3, 3), "float32"),

@@ -40,7 +40,7 @@ def test_asking_for_memory_writes_nothing(vendor: Vendor) -> None:
     assert np.array_equal(x.numpy(), np.ones((2, 3), np.float32))
 
 
-def test_shapes_that_do_not_fit_are_told(vendor: Vendor) -> None:
+def test_shapes_that_do_not_fit_are_reported(vendor: Vendor) -> None:
     x, weight = out_like(vendor, (2, 3), "float32"), out_like(vendor, (3, 4), "float32")
 
     def run(lower: Tensor, by: Tensor = weight, level: int = 0) -> None:

@@ -86,7 +86,7 @@ def test_numbers_that_are_none_spread_over_their_row_alone(vendor: Vendor) -> No
     assert np.isfinite(found[1]).all()
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     def call(shape: tuple[int, ...], out: tuple[int, ...], dim: int, dtype: str) -> None:
         tensors = (out_like(vendor, out, dtype), out_like(vendor, shape, dtype))
         vendor.op.dlopFft(*tensors, dim, True, 1.0)

@@ -31,7 +31,7 @@ def test_without_focus_it_is_half_the_cross_entropy(vendor: Vendor) -> None:
     assert np.allclose(out.numpy(), np.log(2) / 2, 1e-15)
 
 
-def test_a_class_that_is_none_is_told(vendor: Vendor) -> None:
+def test_an_index_that_is_not_a_class_is_reported(vendor: Vendor) -> None:
     p, out = out_like(vendor, (2, 3), "float32"), out_like(vendor, (2,), "float32")
     with pytest.raises(OperatorError, match="index 3 at position 1 is out of range"):
         vendor.op.SoftmaxFocalLossMmcv(out, p, vendor.tensor(np.array([0, 3])), None, 2.0, 0.5)

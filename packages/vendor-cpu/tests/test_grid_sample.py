@@ -38,7 +38,7 @@ def test_places_that_are_no_numbers_give_zeros(vendor: Vendor) -> None:
         assert not np.any(out.numpy())
 
 
-def test_bad_shapes_are_told(vendor: Vendor) -> None:
+def test_bad_shapes_are_reported(vendor: Vendor) -> None:
     image, out = (
         out_like(vendor, (1, 1, 3, 3), "float32"),
         out_like(vendor, (1, 1, 2, 2), "float32"),

@@ -182,7 +182,7 @@ def test_an_exception_of_a_kernel_is_an_error(vendor: Vendor) -> None:
         thrower(grid=8)
 
 
-def test_what_does_not_compile_is_told_with_the_compilers_log(vendor: Vendor) -> None:
+def test_compile_errors_are_reported_with_the_compilers_log(vendor: Vendor) -> None:
     with pytest.raises(VendorError, match=r"bad\.cpp does not compile") as caught:
         vendor.kernels.compile("int x = ;\nint y = z;\n", name="bad.cpp")
     lines = caught.value.details.splitlines()

@@ -135,7 +135,7 @@ def test_a_named_library_that_others_can_write_is_not_loaded(environment: Path) 
 @pytest.mark.parametrize(
     "value", ["libdnnl.so.3", "./libdnnl.so.3", "/nonexistent/x", "\x1b[31m", "/usr", "/dev/zero"]
 )
-def test_a_named_library_that_cannot_be_had_is_told_and_not_searched_for(
+def test_a_named_library_that_does_not_load_is_reported_and_not_searched_for(
     environment: Path, value: str
 ) -> None:
     done = multiply(vendor_in(environment), environment / "lib", DL_CPU_ONEDNN=value)

@@ -145,7 +145,7 @@ def test_a_triangle_that_is_not_used_is_not_read(vendor: Vendor) -> None:
     assert copy.numpy().tolist() == [[0.25, 0], [0, 0]]
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     def tensor(*shape: int, dtype: str = "float32") -> Any:
         return empty(vendor, shape, dtype)
 

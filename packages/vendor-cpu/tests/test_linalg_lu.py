@@ -104,7 +104,7 @@ def test_exchanges_in_their_order(vendor: Vendor) -> None:
     assert order.tolist() == [[2, 0, 1, 3], [0, 1, 3, 2]]
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     def tensor(*shape: int, dtype: str = "float32") -> Tensor:
         return empty(vendor, shape, dtype)
 

@@ -29,7 +29,7 @@ def test_windows_of_one_cell_come_back(vendor: Vendor) -> None:
     assert np.array_equal(back.numpy(), image)
 
 
-def test_places_outside_are_told(vendor: Vendor) -> None:
+def test_indices_out_of_bounds_are_reported(vendor: Vendor) -> None:
     image, columns = out_like(vendor, (1, 1, 2, 3), "float32"), out_like(vendor, (1, 1), "float32")
     with pytest.raises(OperatorError, match="index 2 at position 0 is out of range"):
         vendor.op.MaskedCol2imMmcv(

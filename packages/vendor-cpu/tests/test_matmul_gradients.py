@@ -39,7 +39,7 @@ def test_a_long_batch_is_summed_in_the_wide_dtype(vendor: Vendor, dtype: str) ->
         )
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     def tensor(*shape: int):  # type: ignore[no-untyped-def]
         return out_like(vendor, shape, "float32")
 

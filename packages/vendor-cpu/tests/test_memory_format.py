@@ -29,14 +29,14 @@ def test_a_cast_is_a_copy_of_its_own(vendor: Vendor) -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 0, 1, 3, 29, 1 << 62])
-def test_other_formats_are_told(vendor: Vendor, number: int) -> None:
+def test_unsupported_formats_are_reported(vendor: Vendor, number: int) -> None:
     with pytest.raises(
         OperatorError, match=rf"the format {number} is not supported; give 2 \(ND\)"
     ):
         vendor.op.NativeMemoryFormatCast(out_like(vendor, (2, 3), "float32"), number)
 
 
-def test_the_end_of_a_tensor_may_be_told(vendor: Vendor) -> None:
+def test_the_destruction_hook_takes_any_address(vendor: Vendor) -> None:
     tensor = vendor.tensor(np.arange(4.0))
     for address in (0, 1, tensor.address):
         assert vendor.op.TensorDestructionHook(address) is None

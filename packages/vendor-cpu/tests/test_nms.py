@@ -47,7 +47,7 @@ def test_boxes_that_are_far_apart_or_equal(vendor: Vendor) -> None:
     assert vendor.op.Nms(same, vendor.tensor(np.zeros(70)), 0.9).numpy().tolist() == [0]
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     given = vendor.tensor(boxes(4, 6))
     with pytest.raises(OperatorError, match=r"scores has the shape \[3\]; it needs \[4\]"):
         vendor.op.Nms(given, vendor.tensor(np.zeros(3)), 0.5)

@@ -26,7 +26,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
     check_cases(vendor, f"diopi{name}")
 
 
-def test_places_outside_are_told(vendor: Vendor) -> None:
+def test_indices_out_of_bounds_are_reported(vendor: Vendor) -> None:
     out, points = out_like(vendor, (1, 2, 2), "float32"), out_like(vendor, (1, 2, 3), "float32")
     wrong = vendor.tensor(np.array([[0, 3]], np.int32))
     with pytest.raises(OperatorError, match="index 3 at position 1 is out of range"):

@@ -36,7 +36,7 @@ def test_furthest_of_points_on_a_line_are_its_ends_and_middle(vendor: Vendor) ->
     assert out.numpy().tolist() == [[0, 8, 4]]
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     points, out = out_like(vendor, (1, 2, 3), "float32"), out_like(vendor, (1, 2, 4), "float32")
     weight, wrong = out_like(vendor, (1, 4, 3), "float32"), np.full((1, 4, 3), 3, np.int32)
     with pytest.raises(OperatorError, match="index 3 at position 0 is out of range"):

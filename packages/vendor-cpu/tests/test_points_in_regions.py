@@ -29,7 +29,7 @@ def test_the_smallest_rectangle_around_a_square(vendor: Vendor) -> None:
     assert np.array_equal(out.numpy(), [[0, 0, 2, 0, 2, 2, 0, 2]])
 
 
-def test_bad_shapes_are_told(vendor: Vendor) -> None:
+def test_bad_shapes_are_reported(vendor: Vendor) -> None:
     with pytest.raises(OperatorError, match=r"polygons has the shape \[2, 8\]; it needs \[3, 8\]"):
         vendor.op.MinAreaPolygonsMmcv(
             out_like(vendor, (2, 8), "float32"), out_like(vendor, (3, 18), "float32")

@@ -72,7 +72,7 @@ def test_a_gradient_gives_back_what_an_average_took(vendor: Vendor) -> None:
         (dict(adaptive=True, output_size=[3]), "asks for 3 elements in dim 0 .* the output has 2"),
     ],
 )
-def test_bad_windows_are_told(vendor: Vendor, changed: dict[str, Any], message: str) -> None:
+def test_bad_windows_are_reported(vendor: Vendor, changed: dict[str, Any], message: str) -> None:
     line, out = out_like(vendor, (1, 4), "float32"), out_like(vendor, (1, 2), "float32")
     given = {**HALVES, "adaptive": False, "output_size": None, **changed}
     for mode in ("max", "avg"):
@@ -100,14 +100,14 @@ def test_windows_that_are_long_take_no_longer(vendor: Vendor, mode: str) -> None
 
 @pytest.mark.parametrize("mode", ["max", "avg"])
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_lines_without_elements_are_told(vendor: Vendor, mode: str, adaptive: bool) -> None:
+def test_lines_without_elements_are_reported(vendor: Vendor, mode: str, adaptive: bool) -> None:
     line, out = out_like(vendor, (1, 0), "float32"), out_like(vendor, (1, 1), "float32")
     given = {**HALVES, "padding": [1], "adaptive": adaptive, "output_size": None}
     with pytest.raises(OperatorError, match="planes of the input have no elements"):
         vendor.op.Pool1d(out, line, mode, **given)
 
 
-def test_bad_gradients_are_told(vendor: Vendor) -> None:
+def test_bad_gradients_are_reported(vendor: Vendor) -> None:
     line, grad = out_like(vendor, (1, 4), "float32"), out_like(vendor, (1, 2), "float32")
     places = vendor.tensor(np.array([[0, 4]]))
     with pytest.raises(OperatorError, match="index 4 is out of range for planes of 4 elements"):

@@ -20,7 +20,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
     check_cases(vendor, f"diopi{name}")
 
 
-def test_masks_of_another_size_are_told(vendor: Vendor) -> None:
+def test_masks_of_another_size_are_reported(vendor: Vendor) -> None:
     out, masks = (
         out_like(vendor, (1, 4, 2, 2), "float32"),
         out_like(vendor, (1, 8, 2, 2), "float32"),

@@ -51,7 +51,7 @@ def test_directions_turn_by_the_angle_as_given(vendor: Vendor, clockwise: bool) 
     np.testing.assert_array_equal(out.numpy().ravel(), [4, 1, 2, 3])
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     out, planes = out_like(vendor, (1, 3, 2, 2), "float32"), out_like(vendor, PLANES, "float32")
     wrong = vendor.tensor(np.array([[2, 0, 0, 1, 1]], np.float32))
     with pytest.raises(OperatorError, match="batch number 2 of region 0 is out of range"):

@@ -59,7 +59,7 @@ def test_the_suite_sees_what_changes_in_a_sparse_tensor(vendor: Vendor) -> None:
         ([0, 1, 1], [0, 1], r"1 at position 2 of crow_indices"),
     ],
 )
-def test_bad_rows_and_columns_are_told(
+def test_bad_rows_and_columns_are_reported(
     vendor: Vendor, crow: list[int], col: list[int], message: str
 ) -> None:
     dense, out = out_like(vendor, (3, 2), "float64"), out_like(vendor, (2, 2), "float64")

@@ -74,7 +74,7 @@ def test_the_middle_of_a_submanifold_is_not_read(vendor: Vendor) -> None:
         (ONE_CELL[0], [2], {}, "indicePairs has the shape"),
     ],
 )
-def test_bad_pairs_are_told(
+def test_bad_pairs_are_reported(
     vendor: Vendor, pairs: Array, counts: list[int], others: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(OperatorError, match=message):
@@ -92,7 +92,7 @@ def test_filters_have_to_fit(vendor: Vendor) -> None:
             convolved(vendor, ONE_CELL, [2], filters=filters)
 
 
-def test_bad_rows_of_a_pool_are_told(vendor: Vendor) -> None:
+def test_bad_rows_of_a_pool_are_reported(vendor: Vendor) -> None:
     features = out_like(vendor, (2, 3), "float32")
     pairs, counts = vendor.tensor(ONE_CELL), vendor.tensor(np.array([2], np.int32))
     with pytest.raises(OperatorError, match=r"row 1 at position 0 of .* out of range \[0, 1\)"):

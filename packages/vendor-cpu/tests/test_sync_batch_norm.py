@@ -35,7 +35,7 @@ def test_what_was_normalized_has_mean_0_and_variance_1(vendor: Vendor) -> None:
     assert np.allclose(out.numpy().var((0, 2)), 1, atol=1e-6)
 
 
-def test_bad_shapes_are_told(vendor: Vendor) -> None:
+def test_bad_shapes_are_reported(vendor: Vendor) -> None:
     with pytest.raises(OperatorError, match=r"a tensor of channels has the shape \[3\]; it needs"):
         vendor.op.SyncBnMeanMmcv(
             out_like(vendor, (3,), "float32"), out_like(vendor, (2, 4, 5), "float32")

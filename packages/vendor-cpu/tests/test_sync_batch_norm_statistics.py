@@ -40,7 +40,7 @@ def test_two_processes_have_the_statistics_of_all(vendor: Vendor) -> None:
     np.testing.assert_allclose(invstd.numpy(), both[2][1], rtol=1e-9)
 
 
-def test_bad_shapes_are_told(vendor: Vendor) -> None:
+def test_bad_shapes_are_reported(vendor: Vendor) -> None:
     x, wrong = out_like(vendor, (2, 3, 4), "float32"), out_like(vendor, (4,), "float32")
     with pytest.raises(OperatorError, match=r"a tensor of channels has the shape \[4\]; it needs"):
         vendor.op.BatchNormStats(wrong, wrong, x, 1e-5)

@@ -30,7 +30,7 @@ def test_shifts_by_anything_stay_inside(vendor: Vendor) -> None:
     assert not np.any(out.numpy())
 
 
-def test_groups_that_do_not_divide_the_channels_are_told(vendor: Vendor) -> None:
+def test_groups_that_do_not_divide_the_channels_are_reported(vendor: Vendor) -> None:
     frames = out_like(vendor, (1, 2, 4, 3), "float32")
     with pytest.raises(OperatorError, match="4 channels cannot be divided into 3 groups"):
         vendor.op.TinShiftMmcv(frames, frames, vendor.tensor(np.zeros((1, 3), np.int32)))

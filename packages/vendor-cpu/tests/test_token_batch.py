@@ -27,7 +27,7 @@ def test_padding_leaves_the_middle_of_a_sequence(vendor: Vendor) -> None:
     assert out.numpy().tolist() == [[1, 2, 3, 4], [11, 12, 0, 0]]
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     table, out = out_like(vendor, (4, 3), "float32"), out_like(vendor, (1, 3), "float32")
     wrong = vendor.tensor(np.array([[0], [4]]))
     with pytest.raises(OperatorError, match="index 4 at position 0 is out of range"):

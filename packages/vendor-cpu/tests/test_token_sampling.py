@@ -111,7 +111,7 @@ def test_logits_that_are_not_numbers_give_a_token(vendor: Vendor) -> None:
     assert (top_k(vendor, logits, 3) == 1).all()
 
 
-def test_sizes_of_workspaces_are_told(vendor: Vendor) -> None:
+def test_workspace_sizes_are_returned(vendor: Vendor) -> None:
     sizes = {"workspace_size": -1, "persistent_workspace_size": -1}
     one = Generator(seed=4)
     given = sampling(vendor, rows(1, 5), generators=[one], persistent_workspace=None)
@@ -129,7 +129,7 @@ def floats(vendor: Vendor, *values: float) -> Tensor:
     return vendor.tensor(np.array(values, np.float32))
 
 
-def test_bad_arguments_of_sampling_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_of_sampling_are_reported(vendor: Vendor) -> None:
     logits = rows(2, 5)
     for name, value, message in (
         ("step", 1, "step is 1; output_ids has 1 steps"),
@@ -149,7 +149,7 @@ def test_bad_arguments_of_sampling_are_told(vendor: Vendor) -> None:
         top_p(vendor, logits, runtime_top_p=vendor.tensor(np.ones(2)))
 
 
-def test_bad_penalties_are_told(vendor: Vendor) -> None:
+def test_bad_penalties_are_reported(vendor: Vendor) -> None:
     def penalize(tokens: Tensor, parts: Tensor) -> None:
         one = floats(vendor, 1)
         logits = vendor.tensor(rows(1, 4))
@@ -182,7 +182,7 @@ def test_bad_penalties_are_told(vendor: Vendor) -> None:
         )
 
 
-def test_bad_words_are_told(vendor: Vendor) -> None:
+def test_bad_words_are_reported(vendor: Vendor) -> None:
     history, logits = vendor.tensor(np.ones((3, 2), int)), vendor.tensor(rows(1, 4))
 
     def ban(words: Any, offset: int = 0, step: int = 2) -> None:

@@ -51,13 +51,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("message", BAD)
-def test_bad_arguments_are_told(vendor: Vendor, message: str) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor, message: str) -> None:
     image, kernel = out_like(vendor, (1, 2, 4, 4), "float32"), out_like(vendor, (3, 3), "float32")
     with pytest.raises(OperatorError, match=message):
         vendor.op.Upfirdn2dOpMmcv(image, kernel, *(PLAIN | BAD[message]).values())
 
 
-def test_misshapen_tensors_are_told(vendor: Vendor) -> None:
+def test_misshapen_tensors_are_reported(vendor: Vendor) -> None:
     image, flat = out_like(vendor, (1, 2, 4, 4), "float32"), out_like(vendor, (3,), "float32")
     with pytest.raises(OperatorError, match="the kernel has the shape"):
         vendor.op.Upfirdn2dOpMmcv(image, flat, *PLAIN.values())

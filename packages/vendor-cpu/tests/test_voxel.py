@@ -163,7 +163,7 @@ def errors(vendor: Vendor) -> list[tuple[str, tuple[Any, ...], str]]:
     ]
 
 
-def test_bad_arguments_are_told(vendor: Vendor) -> None:
+def test_bad_arguments_are_reported(vendor: Vendor) -> None:
     for name, arguments, message in errors(vendor):
         with pytest.raises(OperatorError, match=message):
             vendor.op[f"diopi{name}"](*arguments)

@@ -64,7 +64,7 @@ def test_a_name_is_a_configuration() -> None:
         (DOCUMENTED.replace("TM4", "TM0"), "THREAD_SIZE_M cannot be 0"),
     ],
 )
-def test_what_is_no_kernel_is_told(name: str, message: str) -> None:
+def test_invalid_kernel_names_are_reported(name: str, message: str) -> None:
     with pytest.raises(kcg.KcgError, match=message):
         names.config_of(name)
 

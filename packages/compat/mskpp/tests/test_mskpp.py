@@ -183,7 +183,7 @@ def launched(pair: Any, count: Any = 3) -> None:
         ("sleep 1000 & wait", r"did not end within 0\.5 s"),
     ],
 )
-def test_a_build_script_that_fails_is_told(folder: Path, script: str, message: str) -> None:
+def test_a_build_script_that_fails_is_reported(folder: Path, script: str, message: str) -> None:
     building = importlib.import_module("mskpp.building")
     (folder / "bad.sh").write_text(script)
     with pytest.raises(mskpp.MskppError, match=message):

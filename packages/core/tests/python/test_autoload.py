@@ -52,7 +52,7 @@ def test_with_absent_devices_torch_is_left_alone(wheels: Wheels) -> None:
     assert not {"dl_core._C", "dl_core.torch_backend"} & set(found["loaded"])
 
 
-def test_a_program_that_asks_for_an_absent_device_is_told_why(wheels: Wheels) -> None:
+def test_a_program_that_asks_for_an_absent_device_gets_the_reason(wheels: Wheels) -> None:
     """torch's own error for device="dl" only lists the device types that it knows."""
     wheels.add_vendor("dl-vendor-x", name="x", present="lambda: False", priority="10")
     wheels.add_vendor("dl-vendor-cpu", name="cpustub", accelerator="False")

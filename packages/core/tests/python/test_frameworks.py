@@ -15,7 +15,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return names
 
 
-def test_only_what_is_installed_is_told(there: set[str]) -> None:
+def test_only_installed_frameworks_are_reported(there: set[str]) -> None:
     assert frameworks.notes() == [frameworks.CUDA]
     there.update({"pytorch-lightning", "safetensors"})
     assert [note.partition(":")[0] for note in frameworks.notes()[:-1]] == [
@@ -24,7 +24,7 @@ def test_only_what_is_installed_is_told(there: set[str]) -> None:
     ]
 
 
-def test_the_wheel_changes_what_is_told(there: set[str]) -> None:
+def test_the_wheel_changes_the_report(there: set[str]) -> None:
     there.add("accelerate")
     (without, _) = frameworks.notes()
     assert "Accelerator() is on the CPU" in without and "pip install dl-integrations" in without

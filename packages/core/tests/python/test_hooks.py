@@ -88,7 +88,9 @@ def test_one_that_fails_is_one_problem_and_the_others_go_on(on_path: Wheels, hoo
         ("return [Contribution('x', 'A stub.', int)] * 2", "the name 'x' twice"),
     ],
 )
-def test_nonsense_is_told_and_left_out(on_path: Wheels, body: str, said: str) -> None:
+def test_invalid_contributions_are_reported_and_left_out(
+    on_path: Wheels, body: str, said: str
+) -> None:
     on_path.add("dl-bad", source("dl_op_tools", body), name="bad")
     on_path.add("dl-good", source("dl_op_tools", one("good")), name="good")
     manager = load()

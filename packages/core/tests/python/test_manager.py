@@ -97,7 +97,7 @@ def test_a_hook_with_other_arguments_is_refused_whole(on_path: Wheels) -> None:
     assert [descriptor.name for _, descriptor in manager.vendors()] == ["a"]
 
 
-def test_an_unknown_hook_is_told_and_the_known_ones_work(on_path: Wheels) -> None:
+def test_an_unknown_hook_is_reported_and_the_known_ones_work(on_path: Wheels) -> None:
     on_path.add(
         "dl-new",
         GOOD + "\n    @hookimpl\n    def dl_from_the_future():\n        return 1\n",
@@ -181,7 +181,7 @@ def test_a_vendor_hook_that_raises_does_not_stop_the_others(on_path: Wheels) -> 
 
 
 @pytest.mark.parametrize("answer", ["'libvendor.so'", "VendorDescriptor('Bad Name', 'x', '1')"])
-def test_a_vendor_hook_that_returns_nonsense_is_told(on_path: Wheels, answer: str) -> None:
+def test_a_vendor_hook_with_an_invalid_result_is_reported(on_path: Wheels, answer: str) -> None:
     on_path.add(
         "dl-vendor-odd",
         f"""

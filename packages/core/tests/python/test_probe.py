@@ -82,7 +82,7 @@ def test_a_library_that_crashes_is_named_with_its_signal(tmp_path: Path) -> None
     assert "SIGSEGV" in probe.error and probe.devices == []
 
 
-def test_a_library_that_leaves_the_process_is_told(tmp_path: Path) -> None:
+def test_a_library_that_ends_the_process_is_reported(tmp_path: Path) -> None:
     probe = probe_vendor(build(tmp_path, TABLE.replace("COUNT", "_exit(7)")), 60)
     assert "status 7 while being asked how many devices it has" in probe.error
 
@@ -92,11 +92,11 @@ def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:
     assert "3 seconds" in probe.error and "DL_PROBE_TIMEOUT" in probe.error
 
 
-def test_a_library_without_entry_is_told(tmp_path: Path) -> None:
+def test_a_library_without_entry_is_reported(tmp_path: Path) -> None:
     probe = probe_vendor(build(tmp_path, "DL_EXPORT int other(void) { return 0; }"), 60)
     assert "dl_vendor_v1" in probe.error
 
 
-def test_a_missing_library_is_told() -> None:
+def test_a_missing_library_is_reported() -> None:
     probe = probe_vendor(VendorDescriptor("x", Path("/nonexistent/libx.so"), "1"), 60)
     assert "/nonexistent/libx.so does not exist" in probe.error

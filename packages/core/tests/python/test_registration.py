@@ -85,7 +85,7 @@ def test_the_first_vendor_with_a_device_ends_the_search(wheels: Wheels) -> None:
     assert found["autocast"] == "torch.bfloat16"
 
 
-def test_a_broken_vendor_is_told_and_the_next_is_used(wheels: Wheels) -> None:
+def test_a_broken_vendor_is_reported_and_the_next_is_used(wheels: Wheels) -> None:
     found = go(wheels, "go(['broken', 'one'])")
     assert found["active"]
     (problem,) = found["problems"]
@@ -93,7 +93,7 @@ def test_a_broken_vendor_is_told_and_the_next_is_used(wheels: Wheels) -> None:
         assert part in problem
 
 
-def test_a_vendor_that_could_not_be_tried_is_told(wheels: Wheels) -> None:
+def test_a_vendor_that_could_not_be_tried_is_reported(wheels: Wheels) -> None:
     found = go(wheels, "go(['one'], untried='no processes are left')")
     (problem,) = found["problems"]
     assert found["active"] and "dl-vendor-one" in problem and "DL_DISABLE=one" in problem

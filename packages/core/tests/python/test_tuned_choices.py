@@ -28,7 +28,7 @@ def database(path: Path, *rows: tuple[Any, ...], script: str = SCHEMA) -> Path:
     return path
 
 
-def test_rows_that_no_vendor_told_are_left_out_and_counted(
+def test_rows_not_reported_by_a_vendor_are_left_out_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     damaged = [

@@ -212,7 +212,7 @@ hear()
             assert "was aborted; create another one" in child.hear()
 
 
-def test_who_does_not_come_in_time_is_told(vendor):
+def test_missing_ranks_are_reported_after_the_timeout(vendor):
     code = """
 name = bytes.fromhex(hear())
 attempt(lambda: vendor.communicators.create(name, 3, 1, seconds=0.01))

@@ -44,7 +44,7 @@ USED = "memory = driver.allocate(8); driver.set(memory, 1, 8)"
         "driver.event()",
     ],
 )
-def test_child_of_a_user_is_told_the_cure(run_python, inside):
+def test_a_forked_child_gets_the_remedy(run_python, inside):
     after = "assert driver.read(memory, 8) == bytes([1] * 8)"
     done = run_python(FORK.format(before=USED, inside=inside, after=after))
     child, parent = done.stdout.splitlines()
@@ -54,7 +54,7 @@ def test_child_of_a_user_is_told_the_cure(run_python, inside):
     assert done.returncode == 0, done.stderr
 
 
-def test_operator_in_a_child_is_told_the_cure(run_python):
+def test_an_operator_in_a_forked_child_gets_the_remedy(run_python):
     inside = (
         # Like a host that does not set the current device.
         "driver.make_current = lambda device: None;"

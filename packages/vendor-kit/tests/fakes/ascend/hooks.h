@@ -15,8 +15,8 @@ extern "C" {
 
 #define DL_FAKE_ACL_API __attribute__((visibility("default")))
 
-/* Returns the host address of `bytes` bytes of device memory, or NULL unless all of them are
- * inside one live allocation of `device`. Thread-safe; `bytes` may be 0. */
+/* Returns the host address of `bytes` bytes of device memory, or NULL unless the whole
+ * range is inside one live allocation of `device`. Thread-safe; `bytes` may be 0. */
 DL_FAKE_ACL_API void* fakeAclHostAddress(int32_t device, const void* address, size_t bytes);
 
 /* Returns the device that is current on this thread, or -1 if none was set. */
