@@ -1,0 +1,76 @@
+"""Command line: ``python -m dl_vendor_kit.library FOLDER``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from diopi_proto.text import write_error, write_output
+
+from .check import Checked, check
+from .located import DataError
+from .model import load
+from .outputs import outputs
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Check the data files and write what is generated from them; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dl_vendor_kit.library",
+        description="Check the operators of a library vendor and generate its C++ sources.",
+    )
+    parser.add_argument("folder", type=Path, help="folder that contains library.yaml")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--check", action="store_true", help="write nothing; exit with status 1 if a file differs"
+    )
+    action.add_argument(
+        "--findings", action="store_true", help="write nothing; only check the data files"
+    )
+    arguments = parser.parse_args(argv)
+    folder: Path = arguments.folder
+    try:
+        checked = check(load(folder))
+    except DataError as error:
+        write_error(f"{error}\n")
+        return 1
+    for finding in checked.findings:
+        write_error(f"{finding}\n")
+    if checked.findings:
+        count = len(checked.findings)
+        write_error(f"{count} finding{'s' if count > 1 else ''}; nothing is written\n")
+        return 1
+    if arguments.findings:
+        return 0
+    return _update(checked, folder, write=not arguments.check)
+
+
+def _update(checked: Checked, folder: Path, *, write: bool) -> int:
+    wanted = outputs(checked)
+    differing = [
+        file for file, text in wanted.items() if not file.is_file() or file.read_text() != text
+    ]
+    stale = [
+        file
+        for parent in {file.parent for file in wanted}
+        for file in sorted(parent.glob("*.gen.*"))
+        if file not in wanted
+    ]
+    if not write:
+        for file in (*differing, *stale):
+            write_error(f"{file} is out of date\n")
+        if differing or stale:
+            write_error(f"run: python -m dl_vendor_kit.library {folder}\n")
+        return 1 if differing or stale else 0
+    for file in differing:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(wanted[file], encoding="utf-8")
+        write_output(f"wrote {file}\n")
+    for file in stale:
+        file.unlink()
+        write_output(f"removed {file}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,373 @@
+"""Check of the operators' cases against the contract's schema and the signature table.
+
+The result is the C++ code of each part, from which
+:mod:`dl_vendor_kit.library.emit` writes functions.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from diopi_proto.schema import DTYPES, Operator, Parameter
+from diopi_proto.schema import load as load_schema
+
+from .arguments import Conversion, Target, convert, targets
+from .expressions import Expression, ExpressionError, parse, parse_step
+from .located import DataError, Finding, Place
+from .lower import NS, Lowered, Scope, lower, present_if, truth
+from .model import Case, Data, Entry, Library, Text
+from .parameters import is_input, kind_of, required_outputs
+from .signatures import Function
+
+_T = TypeVar("_T")
+_TEMPORARY = re.compile(r"(?P<dtype>[^\s(\[]+(?:\([^)]*\))?)\s+(?P<rest>like\s.+|\[.*\]|@.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCall:
+    """One call: a function of the library with its arguments' code, or an action's code."""
+
+    function: Function | None
+    arguments: tuple[str, ...]
+    condition: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCase:
+    """The code of a case's parts."""
+
+    case: Case
+    when: str | None
+    needs: tuple[str, ...]
+    dtypes: Mapping[str, tuple[str, ...]]
+    temporaries: tuple[tuple[str, str], ...]
+    calls: tuple[CheckedCall, ...]
+    each: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEntry:
+    """An operator, its parameters' kinds, and its cases."""
+
+    operator: Operator
+    entry: Entry
+    kinds: Mapping[str, str | None]
+    cases: tuple[CheckedCase, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The entries without errors, and the findings about the others."""
+
+    library: Library
+    entries: tuple[CheckedEntry, ...]
+    findings: tuple[Finding, ...]
+
+
+def check(data: Data) -> Checked:
+    """Check all entries; an entry with an error is left out and has a finding."""
+    schema = load_schema()
+    findings = list(data.findings)
+    entries = []
+    for entry in data.entries:
+        try:
+            operator = _operator(entry, schema)
+        except DataError as error:
+            findings.append(error.finding)
+            continue
+        checker = _Checker(data.library, operator)
+        checked = checker.entry(entry)
+        findings += checker.findings
+        if checked is not None:
+            entries.append(checked)
+    return Checked(data.library, tuple(entries), tuple(findings))
+
+
+def _operator(entry: Entry, schema: Mapping[str, Operator]) -> Operator:
+    operator = schema.get(entry.name)
+    if operator is None:
+        close = difflib.get_close_matches(entry.name, schema, 2)
+        hint = f"; close names: {', '.join(close)}" if close else ""
+        raise DataError(entry.where, entry.name, f"is not an operator of the contract{hint}")
+    if operator.family != entry.family:
+        raise DataError(
+            entry.where,
+            entry.name,
+            f"belongs to the family {operator.family}; move it to operators/{operator.family}.yaml",
+        )
+    return operator
+
+
+class _Checker:
+    """Check of one operator."""
+
+    def __init__(self, library: Library, operator: Operator) -> None:
+        self._library = library
+        self._operator = operator
+        self._parameters = operator.params[1:]
+        self._kinds = {p.name: kind_of(p) for p in self._parameters}
+        self._used: set[str] = set()
+        self._written: set[str] = set()
+        self.findings: list[Finding] = []
+
+    def entry(self, entry: Entry) -> CheckedEntry | None:
+        cases = []
+        for case in entry.cases:
+            try:
+                cases.append(self._case(case))
+            except DataError as error:
+                self.findings.append(error.finding)
+        if not self.findings:
+            self._check_unused(entry)
+        if self.findings:
+            return None
+        return CheckedEntry(self._operator, entry, self._kinds, tuple(cases))
+
+    def _names(self) -> dict[str, Lowered]:
+        found = {}
+        for p in self._parameters:
+            kind = self._kinds[p.name]
+            if kind is None:
+                continue
+            roots = frozenset((p.name,)) if kind in ("tensor", "tensors", "slot") else frozenset()
+            nullable = p.nullable or kind in ("optional_int", "optional_double")
+            found[p.name] = Lowered(kind, p.name, nullable, roots)
+        return found
+
+    def _case(self, case: Case) -> CheckedCase:
+        subject = f"{self._operator.name}, case {case.number}"
+        scope = Scope(self._names(), {}, self._library.helpers, used=self._used)
+        when, each = None, None
+        if case.when is not None:
+            condition = self._guard(case.when, subject, partial(parse, case.when.text))
+            scope = scope.given(present_if(condition))
+            when = self._guard(case.when, subject, partial(truth, condition, scope))
+        for text in case.unused:
+            if text.text not in self._kinds:
+                raise DataError(text.where, subject, f"unused: {text.text!r} is not a parameter")
+            self._used.add(text.text)
+        if case.function:
+            self._used |= set(self._kinds)
+            return CheckedCase(
+                case, when, self._needs(case, subject), self._dtypes(case, subject), (), (), None
+            )
+        if case.each is not None:
+            each = self._each(case.each, subject, scope)
+            scope = replace(scope, names={**scope.names, "i": Lowered("int", "i")})
+        self._formats(case, subject)
+        for text in case.contiguous:
+            if self._kinds.get(text.text) not in ("tensor", "tensors"):
+                raise DataError(text.where, subject, f"contiguous: {text.text!r} is not a tensor")
+        temporaries: list[tuple[str, str]] = []
+        for name, text in case.temporaries.items():
+            made = self._temporary(text, f"{subject}, temporary ${name}", scope)
+            temporaries.append((name, made))
+            known = Lowered("tensor", f"tmp_{name}", False, frozenset((f"${name}",)))
+            scope = replace(scope, temporaries={**scope.temporaries, name: known})
+        self._written = set()
+        calls = tuple(self._call(text, subject, scope) for text in case.calls)
+        missing = [x for x in required_outputs(self._operator) if x not in self._written]
+        if missing:
+            raise DataError(
+                case.where, subject, f"the output {missing[0]} is not written by any call"
+            )
+        unused = [x for x in case.temporaries if f"${x}" not in self._written]
+        if unused:
+            where = case.temporaries[unused[0]].where
+            raise DataError(
+                where, subject, f"the temporary ${unused[0]} is never written; remove it"
+            )
+        return CheckedCase(
+            case,
+            when,
+            self._needs(case, subject),
+            self._dtypes(case, subject),
+            tuple(temporaries),
+            calls,
+            each,
+        )
+
+    def _guard(self, text: Text, subject: str, work: Callable[[], _T]) -> _T:
+        """Run ``work`` and turn an ExpressionError into a finding with the place of its column."""
+        try:
+            return work()
+        except ExpressionError as error:
+            where = Place(text.where.file, text.where.line, text.where.column + error.column)
+            part = text.text[error.column : error.column + 24]
+            near = f" (at {part!r})" if part and part != text.text else ""
+            raise DataError(where, subject, f"{text.text!r}: {error}{near}") from error
+
+    def _needs(self, case: Case, subject: str) -> tuple[str, ...]:
+        for text in case.needs:
+            self._function(text.text, text.where, subject)
+        return tuple(text.text for text in case.needs)
+
+    def _function(self, name: str, where: Place, subject: str) -> Function:
+        function = self._library.functions.get(name)
+        if function is None:
+            close = difflib.get_close_matches(name, self._library.functions, 2)
+            hint = f"; close names: {', '.join(close)}" if close else ""
+            raise DataError(where, subject, f"{name} is not in the signature table{hint}")
+        return function
+
+    def _dtypes(self, case: Case, subject: str) -> Mapping[str, tuple[str, ...]]:
+        for name, dtypes in case.dtypes.items():
+            if self._kinds.get(name) not in ("tensor", "tensors"):
+                raise DataError(case.where, subject, f"dtypes: {name!r} is not a tensor")
+            for dtype in dtypes:
+                if dtype not in DTYPES:
+                    raise DataError(case.where, subject, f"dtypes: {dtype!r} is not a dtype")
+        return case.dtypes
+
+    def _formats(self, case: Case, subject: str) -> None:
+        for name, chosen in case.format.items():
+            if name and self._kinds.get(name) not in ("tensor", "tensors"):
+                raise DataError(case.where, subject, f"format: {name!r} is not a tensor")
+            if chosen not in self._library.formats:
+                known = ", ".join(self._library.formats)
+                raise DataError(case.where, subject, f"format: {chosen!r} is none of {known}")
+
+    def _each(self, text: Text, subject: str, scope: Scope) -> str:
+        lowered = self._guard(text, subject, lambda: lower(parse(text.text), scope))
+        if lowered.kind != "int":
+            raise DataError(text.where, subject, "each must be an integer: the repetitions")
+        return lowered.code
+
+    def _temporary(self, text: Text, subject: str, scope: Scope) -> str:
+        def work() -> str:
+            match = _TEMPORARY.fullmatch(text.text)
+            if text.text.startswith("like "):
+                like = self._tensor(text.text, 5, scope)
+                return f"call_.temporary({NS}::dtype({like}), {NS}::shape({like}))"
+            if match is None or text.text.startswith("@"):
+                lowered = lower(parse(text.text), scope)
+                if lowered.kind != "tensor":
+                    raise ExpressionError(
+                        0, "must be 'like x', 'DTYPE like x', 'DTYPE [sizes]' or a tensor"
+                    )
+                if lowered.roots <= set(self._kinds):
+                    self._written.add(subject.rsplit("temporary ", 1)[1])
+                return lowered.code
+            dtype = lower(parse(match["dtype"]), scope)
+            if dtype.kind != "dtype":
+                raise ExpressionError(0, f"{match['dtype']} is not a dtype")
+            rest, start = match["rest"], match.start("rest")
+            if rest.startswith("like "):
+                like = self._tensor(text.text, start + 5, scope)
+                return f"call_.temporary({dtype.code}, {NS}::shape({like}))"
+            try:
+                sizes = lower(parse(rest), scope)
+            except ExpressionError as error:
+                raise ExpressionError(start + error.column, str(error)) from error
+            if sizes.kind != "ints":
+                raise ExpressionError(start, "the sizes must be a list of integers")
+            return f"call_.temporary({dtype.code}, {sizes.code})"
+
+        return self._guard(text, subject, work)
+
+    def _tensor(self, text: str, start: int, scope: Scope) -> str:
+        try:
+            lowered = lower(parse(text[start:]), scope)
+            if lowered.kind != "tensor" or lowered.nullable:
+                reason = "may be NULL" if lowered.nullable else "is not a tensor"
+                raise ExpressionError(0, f"{text[start:]} {reason}")
+        except ExpressionError as error:
+            raise ExpressionError(start + error.column, str(error)) from error
+        return lowered.code
+
+    def _call(self, text: Text, subject: str, scope: Scope) -> CheckedCall:
+        step = self._guard(text, subject, partial(parse_step, text.text))
+        condition = None
+        if step.condition is not None:
+            scope = scope.given(present_if(step.condition))
+            condition = self._guard(text, subject, partial(truth, step.condition, scope))
+        if step.call.helper:
+            action = self._guard(text, subject, lambda: lower(step.call, scope))
+            if action.kind != "action":
+                raise DataError(text.where, subject, f"@{step.call.function} is not an action")
+            self._written |= action.roots
+            return CheckedCall(None, (action.code,), condition)
+        function = self._function(step.call.function, text.where, subject)
+        wanted = targets(self._library, function)
+        given = step.call.arguments
+        if len(given) != len(wanted):
+            names = ", ".join(x.argument.name for x in wanted)
+            raise DataError(
+                text.where,
+                subject,
+                f"{function.name} takes {len(wanted)} arguments ({names}), and {len(given)} are "
+                "given",
+            )
+        codes = tuple(
+            self._argument(text, subject, function, target, expression, scope)
+            for target, expression in zip(wanted, given, strict=True)
+        )
+        return CheckedCall(function, codes, condition)
+
+    def _argument(
+        self,
+        text: Text,
+        subject: str,
+        function: Function,
+        target: Target,
+        expression: Expression,
+        scope: Scope,
+    ) -> str:
+        inner = f"{subject}, {function.name}, argument {target.argument.name}"
+
+        def work() -> Conversion:
+            value = lower(expression, scope)
+            conversion = convert(value, target)
+            if isinstance(conversion, str):
+                raise ExpressionError(expression.column, conversion)
+            return conversion
+
+        conversion = self._guard(text, inner, work)
+        if target.argument.writes:
+            for root in conversion.roots:
+                parameter = self._find(root)
+                if parameter is not None and is_input(parameter):
+                    raise DataError(
+                        text.where,
+                        inner,
+                        f"the function writes this argument, and {root} is an input of the "
+                        "operator",
+                    )
+            self._written |= conversion.roots
+        self._check_read(text, inner, target, conversion)
+        return conversion.code
+
+    def _check_read(self, text: Text, subject: str, target: Target, value: Conversion) -> None:
+        if not target.argument.reads:
+            return
+        for root in value.roots - self._written:
+            parameter = self._find(root)
+            if root.startswith("$") or (parameter is not None and parameter.direction == "out"):
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"the function reads {root}, whose elements no earlier call has written",
+                )
+
+    def _find(self, name: str) -> Parameter | None:
+        return next((p for p in self._parameters if p.name == name), None)
+
+    def _check_unused(self, entry: Entry) -> None:
+        for p in self._parameters:
+            if p.name in self._used or self._kinds[p.name] is None or p.counted_by == p.name:
+                continue
+            if self._operator.count_of(p.name):
+                continue
+            self.findings.append(
+                Finding(
+                    entry.where,
+                    entry.name,
+                    f"the parameter {p.name} is used by no case; use it, decline its other values "
+                    "by a condition 'when', or list it in 'unused'",
+                )
+            )

@@ -1,0 +1,220 @@
+"""The structural part of a fake library: functions with their true C types, and documented facts.
+
+The fake itself implements ``begin`` and ``execute`` (two_phase) or ``call`` (direct). It gets
+names, types, dtypes, formats and strides from here, and nothing about the operators.
+"""
+
+from __future__ import annotations
+
+from .model import Library
+from .signatures import Argument, Function
+from .text import banner, declarations, include_guard, wrapped
+
+_CASTS = {
+    "integer": "static_cast<int64_t>({})",
+    "boolean": "static_cast<int64_t>({})",
+    "dtype": "static_cast<int64_t>({})",
+    "floating": "static_cast<double>({})",
+}
+_FIELDS = {"integer": "integer", "boolean": "integer", "dtype": "integer", "floating": "number"}
+_KINDS = [
+    "tensor",
+    "tensors",
+    "scalar",
+    "ints",
+    "bools",
+    "doubles",
+    "dtype",
+    "string",
+    "integer",
+    "floating",
+    "boolean",
+    "stream",
+    "handle",
+    "descriptor",
+    "workspace",
+    "workspace_size",
+]
+
+
+def header(library: Library) -> str:
+    """Return ``functions.gen.h``."""
+    guard = include_guard(library, "fake")
+    two_phase = library.shape == "two_phase"
+    structs = "\n".join(_struct(library, f) for f in library.functions.values())
+    if two_phase:
+        hooks = f"""\
+// Implemented by the fake: the first phase, which checks and records a call, and the second one.
+int begin(const Function& function, const Value* values, uint64_t* bytes,
+          {library.executor}** executor);
+int execute(const Function& function, void* workspace, uint64_t bytes, {library.executor}* executor,
+            {library.stream} stream);"""
+    else:
+        hooks = """\
+// Implemented by the fake: checks a call and enqueues its work.
+int call(const Function& function, const Value* values);"""
+    about = banner("Functions of the library, with the documented facts about their arguments.")
+    return f"""{about}
+#ifndef {guard}
+#define {guard}
+
+#include <cstdint>
+
+{declarations(library)}
+
+namespace fake_{library.namespace} {{
+
+enum class Kind {{ {", ".join(f"k_{x}" for x in _KINDS)} }};
+
+// Sets of dtypes and formats have bit n for the library's number n; 0: undocumented. `min_ndim` -1:
+// undocumented.
+struct Argument {{
+  const char* name;
+  const char* type;
+  Kind kind;
+  bool reads, writes, strided, optional;
+  uint64_t dtypes, formats;
+  int min_ndim, max_ndim;
+}};
+
+struct Function {{
+  const char* name;
+  const Argument* arguments;
+  int count;
+}};
+
+// The value of an argument, in the member of its kind.
+union Value {{
+  const void* object;
+  int64_t integer;
+  double number;
+  const char* text;
+}};
+
+extern const Function kFunctions[];
+extern const int kFunctionCount;
+
+{hooks}
+
+// Typed arguments of each function.
+{structs}
+
+}}  // namespace fake_{library.namespace}
+
+#endif  // {guard}
+"""
+
+
+def source(library: Library) -> str:
+    """Return ``functions.gen.cpp``."""
+    functions = list(library.functions.values())
+    tables = "\n".join(_table(library, f) for f in functions)
+    entries = "\n".join(f'    {{"{f.name}", k_{f.name}, {len(f.arguments)}}},' for f in functions)
+    exports = "\n".join(_exports(library, f, i) for i, f in enumerate(functions))
+    return f"""{banner("The fake's exported functions.")}
+#include "functions.gen.h"
+
+#define DL_FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace fake_{library.namespace} {{
+namespace {{
+
+{tables}
+
+}}  // namespace
+
+const Function kFunctions[] = {{
+{entries}
+}};
+const int kFunctionCount = {len(functions)};
+
+}}  // namespace fake_{library.namespace}
+
+using namespace fake_{library.namespace};
+
+{exports}
+"""
+
+
+def _bits(numbers: list[int]) -> str:
+    value = 0
+    for number in numbers:
+        value |= 1 << number
+    return hex(value)
+
+
+def _table(library: Library, function: Function) -> str:
+    rows = []
+    for a in function.arguments:
+        flags = ", ".join(
+            "true" if x else "false" for x in (a.reads, a.writes, a.strided, a.optional)
+        )
+        dtypes = _bits([library.dtypes[x] for x in a.dtypes if x in library.dtypes])
+        formats = _bits([library.formats[x] for x in a.formats if x in library.formats])
+        low, high = a.ndim or (-1, -1)
+        rows.append(
+            f'    {{"{a.name}", "{a.type}", Kind::k_{_kind(library, a)}, {flags}, '
+            f"{dtypes}, {formats}, {low}, {high}}},"
+        )
+    if not rows:
+        return f"constexpr const Argument* k_{function.name} = nullptr;"
+    return f"const Argument k_{function.name}[] = {{\n" + "\n".join(rows) + "\n};"
+
+
+def _kind(library: Library, argument: Argument) -> str:
+    return library.kind(argument.type) or "integer"
+
+
+def _struct(library: Library, function: Function) -> str:
+    members, reads = [], []
+    for position, a in enumerate(function.arguments):
+        kind = _kind(library, a)
+        field = _FIELDS.get(kind, "text" if kind == "string" else "object")
+        cast = f"static_cast<{a.type}>"
+        value = f"values[{position}].{field}"
+        if field == "object":
+            plain = a.type.removeprefix("const ")
+            value = f"const_cast<void*>({value})" if plain == a.type else value
+        elif field == "text" and not a.type.startswith("const "):
+            cast = f"const_cast<{a.type}>"
+        members.append(f"  {a.type} {a.name};")
+        reads.append(f"{a.name}({cast}({value}))")
+    initial = wrapped(f"  explicit {function.name}_arguments(const Value* values) : ", reads, " {}")
+    return "\n".join([f"struct {function.name}_arguments {{", *members, initial, "};"])
+
+
+def _exports(library: Library, function: Function, index: int) -> str:
+    parameters = [f"{a.type} {a.name}" for a in function.arguments]
+    values = [_value(library, a) for a in function.arguments]
+    if library.shape == "two_phase":
+        first = wrapped(
+            f"DL_FAKE_EXPORT int {function.name}GetWorkspaceSize(",
+            [*parameters, "uint64_t* workspace_size_", f"{library.executor}** executor_"],
+            ") {",
+        )
+        filled = _filled(values)
+        return f"""{first}
+{filled}
+  return begin(kFunctions[{index}], values_, workspace_size_, executor_);
+}}
+DL_FAKE_EXPORT int {function.name}(void* workspace_, uint64_t bytes_, {library.executor}* executor_,
+                                   {library.stream} stream_) {{
+  return execute(kFunctions[{index}], workspace_, bytes_, executor_, stream_);
+}}"""
+    first = wrapped(f"DL_FAKE_EXPORT int {function.name}(", parameters, ") {")
+    return f"""{first}
+{_filled(values)}
+  return call(kFunctions[{index}], values_);
+}}"""
+
+
+def _filled(values: list[str]) -> str:
+    lines = [f"  Value values_[{max(len(values), 1)}] = {{}};"]
+    lines += [f"  values_[{i}].{value};" for i, value in enumerate(values)]
+    return "\n".join(lines)
+
+
+def _value(library: Library, argument: Argument) -> str:
+    kind = _kind(library, argument)
+    field = _FIELDS.get(kind, "text" if kind == "string" else "object")
+    return f"{field} = " + _CASTS.get(kind, "{}").format(argument.name)

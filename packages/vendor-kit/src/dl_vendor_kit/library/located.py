@@ -1,0 +1,161 @@
+"""YAML values with their file and line, so that each finding names where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file; ``column`` is the first character of a value, counted from 0."""
+
+    file: str
+    line: int
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An error in a data file.
+
+    :ivar where: the file and line.
+    :ivar subject: the operator, function or key concerned.
+    :ivar message: cause and remedy.
+    """
+
+    where: Place
+    subject: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.subject}: {self.message}"
+
+
+class DataError(Exception):
+    """A data file has an error; ``finding`` describes it."""
+
+    def __init__(self, where: Place, subject: str, message: str) -> None:
+        self.finding = Finding(where, subject, message)
+        super().__init__(str(self.finding))
+
+
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A YAML value: a scalar, a list of values, or a mapping of names to values."""
+
+    value: Scalar | list[Value] | dict[str, Value]
+    where: Place
+
+    def mapping(self, subject: str, allowed: frozenset[str] | None = None) -> dict[str, Value]:
+        """Return the entries of a mapping.
+
+        :param allowed: the known keys; None allows any.
+        :raises DataError: this is not a mapping, or it has another key.
+        """
+        if not isinstance(self.value, dict):
+            raise DataError(self.where, subject, "a mapping is expected here")
+        for key, entry in self.value.items():
+            if allowed is not None and key not in allowed:
+                raise DataError(
+                    entry.where,
+                    subject,
+                    f"unknown key {key!r}; the keys are {', '.join(sorted(allowed))}",
+                )
+        return self.value
+
+    def items(self, subject: str) -> list[Value]:
+        """Return the entries of a list; a single value counts as a list of one.
+
+        :raises DataError: this is a mapping.
+        """
+        if isinstance(self.value, dict):
+            raise DataError(self.where, subject, "a list is expected here")
+        return self.value if isinstance(self.value, list) else [self]
+
+    def text(self, subject: str) -> str:
+        """Return a string; numbers and booleans are converted.
+
+        :raises DataError: this is a list, a mapping or empty.
+        """
+        if isinstance(self.value, list | dict) or self.value is None:
+            raise DataError(self.where, subject, "a text is expected here")
+        if isinstance(self.value, bool):
+            return "true" if self.value else "false"
+        return str(self.value)
+
+    def integer(self, subject: str) -> int:
+        """Return an integer.
+
+        :raises DataError: this is not an integer.
+        """
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            raise DataError(self.where, subject, "an integer is expected here")
+        return self.value
+
+
+def read(file: Path, shown: str | None = None) -> Value:
+    """Read a YAML file.
+
+    :param shown: the path in findings; default: the path itself.
+    :raises DataError: the file cannot be read or is not valid YAML.
+    """
+    name = shown or str(file)
+    try:
+        node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise DataError(Place(name, 1), name, f"cannot be read: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        line = 1 if error.problem_mark is None else error.problem_mark.line + 1
+        raise DataError(Place(name, line), name, f"is not valid YAML: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(Place(name, 1), name, f"is not valid YAML: {error}") from error
+    if node is None:
+        raise DataError(Place(name, 1), name, "is empty")
+    return _convert(node, name, frozenset())
+
+
+def _convert(node: yaml.Node, file: str, open_nodes: frozenset[int]) -> Value:
+    where = Place(file, node.start_mark.line + 1, node.start_mark.column)
+    if id(node) in open_nodes:
+        raise DataError(where, file, "an alias refers to a value that contains it; write it out")
+    inside = open_nodes | {id(node)}
+    if isinstance(node, yaml.MappingNode):
+        entries: dict[str, Value] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise DataError(where, file, "keys must be texts")
+            if key.value in entries:
+                at = Place(file, key.start_mark.line + 1, key.start_mark.column)
+                raise DataError(at, str(key.value), "occurs twice in this mapping; remove one")
+            entries[str(key.value)] = _convert(value, file, inside)
+        return Value(entries, where)
+    if isinstance(node, yaml.SequenceNode):
+        return Value([_convert(x, file, inside) for x in node.value], where)
+    assert isinstance(node, yaml.ScalarNode)
+    if node.style in ("'", '"'):
+        # The text begins after the quote.
+        return Value(str(node.value), Place(file, where.line, where.column + 1))
+    scalar: Scalar = yaml.safe_load(node.value) if node.style is None else node.value
+    kept = isinstance(scalar, str | int | float | bool) or scalar is None
+    return Value(scalar if kept else str(node.value), where)
+
+
+def walk(value: Value) -> Iterator[Value]:
+    """Return a value and all values inside it."""
+    yield value
+    inner = value.value
+    if isinstance(inner, dict):
+        inner = list(inner.values())
+    if isinstance(inner, list):
+        for entry in inner:
+            yield from walk(entry)

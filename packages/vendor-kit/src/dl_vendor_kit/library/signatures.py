@@ -1,0 +1,149 @@
+"""The signature table: the functions of an operator library, with the facts that are documented.
+
+A JSON file maps names to ``{"arguments": [...], "since": ...}``; ``docs/library-format.md`` lists
+the keys of an argument.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopi_proto.schema import DTYPES
+
+from .located import DataError, Place
+
+_KEYS = {"name", "type", "io", "optional", "dtypes", "formats", "strided", "ndim"}
+_DIRECTIONS = ("in", "out", "inout")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a library's function.
+
+    :ivar type: its true C type, without a const that is not part of the function's type.
+    :ivar io: ``in``, ``out`` or ``inout``: what the function does with a tensor's elements.
+    :ivar optional: NULL is allowed.
+    :ivar dtypes: documented dtypes; empty if undocumented.
+    :ivar formats: documented memory formats; empty if undocumented.
+    :ivar strided: False if only contiguous tensors are documented.
+    :ivar ndim: smallest and largest number of dimensions; None if undocumented.
+    """
+
+    name: str
+    type: str
+    io: str = "in"
+    optional: bool = False
+    dtypes: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    strided: bool = True
+    ndim: tuple[int, int] | None = None
+
+    @property
+    def reads(self) -> bool:
+        """Return True if the function reads the elements."""
+        return self.io != "out"
+
+    @property
+    def writes(self) -> bool:
+        """Return True if the function writes the elements."""
+        return self.io != "in"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function of a library: its arguments in order.
+
+    :ivar since: the release that added it; empty if all supported releases have it.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    since: str = ""
+
+
+def plain_type(text: str) -> str:
+    """Return a C type without a top-level const and with uniform spaces."""
+    words = " ".join(text.replace("*", " * ").split()).replace(" *", "*")
+    return words if words.endswith("*") else words.removeprefix("const ")
+
+
+def load(file: Path, shown: str | None = None) -> Mapping[str, Function]:
+    """Read a signature table.
+
+    :param shown: the path in findings; default: the path itself.
+    :raises DataError: the file or an entry is invalid.
+    """
+    name = shown or str(file)
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = json.loads(text)
+    except OSError as error:
+        raise DataError(Place(name, 1), name, f"cannot be read: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise DataError(Place(name, error.lineno), name, f"is no JSON: {error.msg}") from error
+    if not isinstance(data, dict):
+        raise DataError(Place(name, 1), name, "must be an object: names of functions to entries")
+    lines = _lines(text)
+    return {
+        key: _function(key, entry, Place(name, lines.get(key, 1))) for key, entry in data.items()
+    }
+
+
+def _lines(text: str) -> dict[str, int]:
+    """Return the line of each function; its name is the first text of its line."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        first = line.strip().split('"')
+        if len(first) > 2 and first[0] == "":
+            found.setdefault(first[1], number)
+    return found
+
+
+def _function(name: str, entry: object, where: Place) -> Function:
+    if not name.isidentifier():
+        raise DataError(where, name, "is not the name of a C function")
+    if not isinstance(entry, dict) or not isinstance(entry.get("arguments"), list):
+        raise DataError(where, name, 'must be an object with a list "arguments"')
+    unknown = set(entry) - {"arguments", "since"}
+    if unknown:
+        raise DataError(where, name, f"unknown keys {', '.join(sorted(unknown))}")
+    arguments = tuple(_argument(name, each, where) for each in entry["arguments"])
+    seen: set[str] = set()
+    for argument in arguments:
+        if argument.name in seen:
+            raise DataError(where, name, f"two arguments are named {argument.name!r}")
+        seen.add(argument.name)
+    return Function(name, arguments, str(entry.get("since", "")))
+
+
+def _argument(function: str, entry: object, where: Place) -> Argument:
+    if not isinstance(entry, dict) or not {"name", "type"} <= set(entry):
+        raise DataError(where, function, 'each argument needs "name" and "type"')
+    subject = f"{function}, argument {entry['name']}"
+    unknown = set(entry) - _KEYS
+    if unknown:
+        raise DataError(where, subject, f"unknown keys {', '.join(sorted(unknown))}")
+    if entry.get("io", "in") not in _DIRECTIONS:
+        raise DataError(where, subject, f"io must be one of {', '.join(_DIRECTIONS)}")
+    dtypes = tuple(entry.get("dtypes", ()))
+    for dtype in dtypes:
+        if dtype not in DTYPES:
+            raise DataError(where, subject, f"{dtype!r} is not a dtype of the contract")
+    ndim = entry.get("ndim")
+    if ndim is not None and not (
+        isinstance(ndim, list) and len(ndim) == 2 and 0 <= ndim[0] <= ndim[1]
+    ):
+        raise DataError(where, subject, "ndim must be [smallest, largest]")
+    return Argument(
+        name=str(entry["name"]),
+        type=plain_type(str(entry["type"])),
+        io=entry.get("io", "in"),
+        optional=bool(entry.get("optional", False)),
+        dtypes=dtypes,
+        formats=tuple(entry.get("formats", ())),
+        strided=bool(entry.get("strided", True)),
+        ndim=None if ndim is None else (ndim[0], ndim[1]),
+    )
