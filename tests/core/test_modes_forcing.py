@@ -187,3 +187,19 @@ print(len(report.compared) > 2, len(report.wrong))
 """
     variables = {"DIPU_KEEP_TORCHOP_DEFAULT_IMPL_OPS": "native_layer_norm"}
     assert output(code, **variables) == "True 0"
+
+
+def test_entries_without_a_composite_implementation_leave_the_others() -> None:
+    code = """
+import torch
+with torch.dl.autocompare() as report:
+    torch.nn.functional.layer_norm(torch.ones(2, 3, device="dl"), (3,))
+print(len(report.compared) > 2)
+"""
+    entries = "rsqrt.out,_softmax.out,native_layer_norm"
+    done = run(code, DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS=entries)
+    assert done.stdout == "True\n"
+    assert done.stderr.count("an entry is ignored") == 2 and "rsqrt.out" in done.stderr
+    # The documented value of DIPU's variable: dl has nothing of what it excludes.
+    done = run(code, "-W", "error", DIPU_KEEP_TORCHOP_DEFAULT_IMPL_OPS=entries)
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -28,8 +28,9 @@ def autoload() -> None:
         found = _attempt()
         for problem in found.problems:
             _tell(problem)
-        if found.absence and not _is_worker():
-            _tell(found.absence)
+        if not _is_worker():
+            for message in (*found.unread, *filter(None, [found.absence])):
+                _tell(message)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - any exception would break `import torch`
@@ -76,7 +77,7 @@ def _attempt() -> Outcome:
 
 
 def _is_worker() -> bool:
-    """Return True in a child process of multiprocessing, whose parent has issued the warning."""
+    """Return True in a child process of multiprocessing, whose parent has issued the warnings."""
     module = sys.modules.get("multiprocessing.process")
     return module is not None and module.parent_process() is not None
 

@@ -77,6 +77,15 @@ def _flag(text: str) -> bool:
     raise _InvalidError("neither true nor false")
 
 
+def _patterns_of_library(text: str) -> tuple[str, ...]:
+    """Translate DIPU's choice of an operator library: without one, all operators run on the
+    CPU."""
+    choice = text.strip().upper()
+    if choice not in ("DISABLE", "INTERNAL"):
+        raise _InvalidError("the library is the vendor's; DL_VENDORS selects a vendor")
+    return (EVERYTHING,) if choice == "DISABLE" else ()
+
+
 def _mode_of_flag(text: str) -> str:
     """Translate DeepLink's flag, which enables messages about fallbacks, to one of our three
     modes."""
@@ -148,7 +157,10 @@ VARIABLES = (
         _PATTERNS_ALLOWED,
         _patterns,
         Alias("DIPU_FORCE_FALLBACK_OPS_LIST", _PATTERNS_ALLOWED, _patterns),
-        (Alias("DL_FORCE_FALLBACK_OPS_LIST", _PATTERNS_ALLOWED, _patterns),),
+        (
+            Alias("DL_FORCE_FALLBACK_OPS_LIST", _PATTERNS_ALLOWED, _patterns),
+            Alias("DIPU_WITH_DIOPI_LIBRARY", "DISABLE, INTERNAL", _patterns_of_library),
+        ),
     ),
     Variable("DL_DISTRIBUTED", "distributed", ", ".join(CARRIERS), _choice_of(CARRIERS)),
     Variable(
@@ -175,9 +187,21 @@ VARIABLES = (
         _level_up_to(3),
         Alias("DIPU_DUMP_OP_ARGS", "0, 1, 2, 3", _level_up_to(3)),
     ),
-    Variable("DL_MEM_CHECK", "memory_check", "0, 1, 2", _level_up_to(2)),
-    Variable("DL_MOCK_CUDA", "mock_cuda", "0, 1", _flag),
-    Variable("DL_MEM_CHECK_ENABLE_BACKTRACE", "memory_check_stacks", "0, 1", _flag),
+    Variable(
+        "DL_MEM_CHECK",
+        "memory_check",
+        "0, 1, 2",
+        _level_up_to(2),
+        Alias("DIPU_MEM_CHECK", "0, 1, 2", _level_up_to(2)),
+    ),
+    Variable("DL_MOCK_CUDA", "mock_cuda", "0, 1", _flag, Alias("DIPU_MOCK_CUDA", "0, 1", _flag)),
+    Variable(
+        "DL_MEM_CHECK_ENABLE_BACKTRACE",
+        "memory_check_stacks",
+        "0, 1",
+        _flag,
+        Alias("DIPU_MEM_CHECK_ENABLE_BACKTRACE", "0, 1", _flag),
+    ),
     Variable("DL_TUNING", "tuning", "on, off", _flag),
     Variable("DL_PROBE_TIMEOUT", "probe_timeout", "seconds, above 0 and up to 3600", _seconds),
 )

@@ -16,7 +16,7 @@ from typing import Any
 from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.schema import load
 from diopi_proto.trial import TriedDevice, TriedKernels
-from dl_core import config, first_party, frameworks, installed, selection, startup
+from dl_core import first_party, frameworks, installed, selection, startup
 from dl_core._version import __version__
 from dl_core.environment import environment
 from dl_core.foreign_output import output_to_errors
@@ -147,7 +147,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
             *(_flaw(v, flaw) for v in vendors for flaw in v.flaws),
             *choice.problems,
             *([obstacle] if obstacle else []),
-            *_misspelt(environ),
+            *ready.unread,
         ],
     )
 
@@ -220,18 +220,6 @@ def _missing(
         f"{name}, {wheel.does} ({wheel.spelled}): `pip install {name}`."
         for name, wheel in wheels.items()
     ]
-    return found
-
-
-def _misspelt(environ: Mapping[str, str]) -> list[str]:
-    known = [variable.name for variable in config.VARIABLES]
-    known += [alias.name for variable in config.VARIABLES for alias in variable.others]
-    found = []
-    for name in sorted(environ):
-        if name.startswith("DL_") and name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
-            if near:
-                found.append(f"{name} is set, which nothing here reads. Did you mean {near[0]}?")
     return found
 
 

@@ -9,6 +9,7 @@ from dl_core import config as configuration
 from dl_core import installed, selection
 from dl_core.manager import PluginManager
 from dl_core.plugin_record import PluginRecord
+from dl_core.unread_variables import describe_unread
 
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
@@ -29,6 +30,8 @@ class Preparation(NamedTuple):
     plan: selection.Plan
     problems: Sequence[str]
     """Sentences for the user, about settings, plugins and the plan."""
+    unread: Sequence[str]
+    """Sentences about variables that nothing reads."""
 
 
 class Outcome(NamedTuple):
@@ -38,6 +41,8 @@ class Outcome(NamedTuple):
     """True if the ``dl`` device is registered."""
     reasons: Sequence[str]
     problems: Sequence[str]
+    unread: Sequence[str] = ()
+    """Sentences about variables that nothing reads."""
     absence: str = ""
     """Message for programs that request the device, if vendors are installed but none has a device.
     torch's own error lists device types without ``dl``."""
@@ -73,7 +78,8 @@ def prepare(
     gpu = installed.torch_gpu(torch, environ) if torch is not None else None
     plan = selection.plan(candidates, config.vendors, gpu)
     problems = [*config.problems, *manager.problems, *plan.problems]
-    return Preparation(config, manager, vendors, records, candidates, plan, problems)
+    unread = describe_unread(environ)
+    return Preparation(config, manager, vendors, records, candidates, plan, problems, unread)
 
 
 def start(environ: Mapping[str, str]) -> Outcome:
@@ -83,10 +89,10 @@ def start(environ: Mapping[str, str]) -> Outcome:
     ready = prepare(environ, torch)
     if not ready.plan.order:
         absence = _absence(ready, ready.plan.reasons)
-        return Outcome(False, ready.plan.reasons, ready.problems, absence)
+        return Outcome(False, ready.plan.reasons, ready.problems, ready.unread, absence)
     obstacle = compiled_part_obstacle(torch)
     if obstacle is not None:
-        return Outcome(False, ready.plan.reasons, [*ready.problems, obstacle])
+        return Outcome(False, ready.plan.reasons, [*ready.problems, obstacle], ready.unread)
     from dl_core.torch_backend import registration
 
     done = registration.register(ready.plan, ready.vendors, ready.records, ready.config)
@@ -100,7 +106,8 @@ def start(environ: Mapping[str, str]) -> Outcome:
             program_counts.begin(folder)
     reasons = [*ready.plan.reasons, *done.reasons]
     absence = "" if done.active or done.problems else _absence(ready, reasons)
-    return Outcome(done.active, reasons, [*ready.problems, *done.problems], absence)
+    problems = [*ready.problems, *done.problems]
+    return Outcome(done.active, reasons, problems, ready.unread, absence)
 
 
 def _absence(ready: Preparation, reasons: Sequence[str]) -> str:

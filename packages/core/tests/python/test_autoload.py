@@ -224,3 +224,23 @@ def test_the_call_is_cheap_in_modules(wheels: Wheels) -> None:
     new = set(done.stdout.split())
     assert {"dl_core", "pluggy", "diopi_proto"} <= new, done.stderr
     assert not new & {"cffi", "_cffi_backend", "numpy", "rich", "yaml", "argparse"}
+
+
+def test_variables_that_nothing_reads_are_reported(wheels: Wheels) -> None:
+    variables = {"DIPU_DUMP_OP_ARG": "1", "DIPU_DEVICE": "camb", "DL_VENDORZ": "x"}
+    device, dump, vendors = report(wheels, **variables)["warnings"]
+    assert "DIPU_DEVICE is set" in device and "DL_VENDORS selects vendors" in device
+    assert "Did you mean DIPU_DUMP_OP_ARGS?" in dump and "Did you mean DL_VENDORS?" in vendors
+
+
+def test_worker_processes_do_not_repeat_them(wheels: Wheels) -> None:
+    code = """
+        import importlib, multiprocessing, torch
+        start = multiprocessing.get_context("spawn").Process
+        child = start(target=importlib.import_module, args=("torch",))
+        child.start()
+        child.join()
+        print(child.exitcode)
+    """
+    done = wheels.run(code, DIPU_DEVICE="camb")
+    assert done.stdout == "0\n" and done.stderr.count("DIPU_DEVICE is set") == 1

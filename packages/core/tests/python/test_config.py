@@ -62,5 +62,29 @@ def test_the_readme_lists_every_variable() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     for variable in config.VARIABLES:
         assert f"`{variable.name}`" in readme
-        if variable.alias is not None:
-            assert f"`{variable.alias.name}`" in readme
+        for alias in (variable.alias, *variable.others):
+            assert alias is None or f"`{alias.name}`" in readme
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "parsed"),
+    [
+        ("DIPU_MEM_CHECK", "1", "memory_check", 1),
+        ("DIPU_MEM_CHECK_ENABLE_BACKTRACE", "1", "memory_check_stacks", True),
+        ("DIPU_MOCK_CUDA", "True", "mock_cuda", True),
+        ("DIPU_MOCK_CUDA", "False", "mock_cuda", False),
+        ("DIPU_WITH_DIOPI_LIBRARY", "DISABLE", "force_fallback", (".*",)),
+        ("DIPU_WITH_DIOPI_LIBRARY", "INTERNAL", "force_fallback", ()),
+    ],
+)
+def test_documented_variables_of_dipu_are_aliases(
+    name: str, value: str, field: str, parsed: object
+) -> None:
+    read = config.read({name: value})
+    assert getattr(read, field) == parsed
+    assert read.problems == () and dict(read.sources) == {name: value}
+
+
+def test_a_library_of_dipu_cannot_be_chosen() -> None:
+    (problem,) = config.read({"DIPU_WITH_DIOPI_LIBRARY": "/opt/diopi"}).problems
+    assert "DIPU_WITH_DIOPI_LIBRARY='/opt/diopi'" in problem and "DL_VENDORS" in problem

@@ -153,6 +153,7 @@ def start(config: Config) -> list[str]:
     """Enable the modes that the settings request; return a sentence for each that cannot be
     enabled.
     """
+    problems: list[str] = []
     wanted: list[tuple[str, bool, Callable[[], Any]]] = [
         (
             "DL_FORCE_FALLBACK",
@@ -162,7 +163,7 @@ def start(config: Config) -> list[str]:
         (
             "DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS",
             bool(config.keep_default),
-            lambda: set_keep_default(config.keep_default),
+            lambda: problems.extend(_keep_entries(config)),
         ),
         (
             "DL_AUTOCOMPARE",
@@ -175,7 +176,6 @@ def start(config: Config) -> list[str]:
             lambda: set_dump_op_args(config.dump_op_args),
         ),
     ]
-    problems = []
     for variable, given, switch_on in wanted:
         try:
             if given:
@@ -183,3 +183,18 @@ def start(config: Config) -> list[str]:
         except ValueError as error:
             problems.append(f"{variable} is ignored: {error}.")
     return problems
+
+
+def _keep_entries(config: Config) -> list[str]:
+    """Apply ``DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS`` and return the problems of its entries.
+
+    DIPU's variable excludes operators from DIPU's own implementations on the CPU. dl has none, so
+    such an entry is fulfilled even if torch has no composite implementation of the operator.
+    """
+    from dl_core.torch_backend.modes import forcing
+
+    variable = "DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS"
+    refused = forcing.start_decomposed(config.keep_default)
+    if variable not in config.sources:
+        return []
+    return [f"{variable}: an entry is ignored: {reason}." for reason in refused]

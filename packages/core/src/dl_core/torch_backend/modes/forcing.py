@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from dl_core import _C
 from dl_core.torch_backend.modes.layers import Layers
@@ -54,32 +55,53 @@ def forced_block(patterns: Sequence[str] | str) -> Iterator[list[str]]:
         yield found
 
 
-def _decomposable(api: str, patterns: Sequence[str] | str) -> list[str]:
+class _Decomposable(NamedTuple):
+    found: list[str]
+    """Operators that the patterns select."""
+    refused: list[str]
+    """Patterns that are names of operators without a composite implementation."""
+
+
+def _decomposable(api: str, patterns: Sequence[str] | str) -> _Decomposable:
     wanted = texts(api, patterns)
     possible = _C.decomposable_operators()
     found = matching(api, wanted, {name: (name,) for name in possible})
     # A plain name without a match is a mistake, or a request that cannot be fulfilled.
     own = {name for index in range(_C.device_count()) for name in _C.native_overloads(index)}
-    for name in wanted:
-        if name in own and name not in found:
-            raise ValueError(
-                f"[torch.dl.{api}] torch has no implementation of {name} that calls other "
-                f"operators, only kernels of devices. torch.dl.force_fallback({name!r}) runs it on "
-                f"the CPU"
-            )
+    return _Decomposable(found, [name for name in wanted if name in own and name not in found])
+
+
+def _all_decomposable(api: str, patterns: Sequence[str] | str) -> list[str]:
+    found, refused = _decomposable(api, patterns)
+    if refused:
+        raise ValueError(f"[torch.dl.{api}] {_without_composite(refused[0])}")
     return found
+
+
+def _without_composite(name: str) -> str:
+    return (
+        f"torch has no implementation of {name} that calls other operators, only kernels of "
+        f"devices. torch.dl.force_fallback({name!r}) runs it on the CPU"
+    )
 
 
 def set_decomposed(patterns: Sequence[str] | str) -> list[str]:
     """See :func:`dl_core.torch_backend.modes.set_keep_default`."""
-    found = _decomposable("set_keep_default", patterns)
+    found = _all_decomposable("set_keep_default", patterns)
     _decomposed.set(tuple(found))
     return found
+
+
+def start_decomposed(patterns: Sequence[str]) -> list[str]:
+    """Apply the patterns of a variable; return a sentence for each that torch cannot fulfill."""
+    found, refused = _decomposable("set_keep_default", patterns)
+    _decomposed.set(tuple(found))
+    return [_without_composite(name) for name in refused]
 
 
 @contextmanager
 def decomposed_block(patterns: Sequence[str] | str) -> Iterator[list[str]]:
     """See :func:`dl_core.torch_backend.modes.keep_default`."""
-    found = _decomposable("keep_default", patterns)
+    found = _all_decomposable("keep_default", patterns)
     with _decomposed.block(tuple(found)):
         yield found

@@ -1,0 +1,67 @@
+"""Environment variables that look like settings but that nothing reads.
+
+They are misspelled, or variables of DIPU and DICP that have another name here, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dl_core.config import VARIABLES
+
+OF_DIPU: Mapping[str, str] = {
+    "DICP_TOPS_DIPU": "Graphs always use tensors of the dl device; it can be unset.",
+    "DIPU_CPU_AFFINITY": "dl binds no threads to processors; taskset and numactl do.",
+    "DIPU_DEBUG_ALLOCATOR": "DL_MEM_CHECK checks memory, torch.dl.memory_snapshot() lists it.",
+    "DIPU_DEVICE": "It selected the vendor when DIPU was built; DL_VENDORS selects vendors here.",
+    "DIPU_DEVICE_MEMCACHING_ALGORITHM": "dl has one allocator; PYTORCH_ALLOC_CONF configures it.",
+    "DIPU_HOST_MEMCACHING_ALGORITHM": "dl has one allocator; PYTORCH_ALLOC_CONF configures it.",
+    "DIPU_IMMEDIATE_REGISTER_OP": "dl registers its operators at `import torch`; it can be unset.",
+    "DIPU_PYTHON_DEVICE_AS_CUDA": "The device type of dl tensors is always 'dl'.",
+    "DIPU_ROOT": "dl is found as installed wheels; it can be unset.",
+    "DIPU_TORCH_ALLOCATOR_CONF": "PYTORCH_ALLOC_CONF configures dl's allocator.",
+}
+"""Documented variables of DIPU and DICP without an equivalent, and what to do instead."""
+
+_OVERRIDES: Mapping[str, str] = {"DIPU_DEVICE": "DL_VENDORS"}
+"""Variables that need no message if the variable that replaces them is set."""
+
+_OURS, _DIPUS = "DL_", ("DIPU_", "DICP_")
+_CLOSE = 0.85
+"""Similarity of a misspelled name: other programs and plugins have variables with our prefix."""
+
+
+def known_names() -> set[str]:
+    """Return the names of all settings, with their aliases."""
+    names = {variable.name for variable in VARIABLES}
+    names |= {variable.alias.name for variable in VARIABLES if variable.alias is not None}
+    return names | {alias.name for variable in VARIABLES for alias in variable.others}
+
+
+def describe_unread(environ: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each variable that its user probably expects to have an effect.
+
+    Every variable of DIPU and DICP is reported, and those with the prefix ``DL_`` if their name is
+    similar to a setting's.
+    """
+    return list(_sentences(environ))
+
+
+def _sentences(environ: Mapping[str, str]) -> Iterator[str]:
+    known = known_names()
+    for name in sorted(environ):
+        if name in known or not environ[name].strip():
+            continue
+        if name in OF_DIPU:
+            if not environ.get(_OVERRIDES.get(name, ""), "").strip():
+                yield f"{name} is set, but dl does not read it. {OF_DIPU[name]}"
+            continue
+        if not name.startswith((_OURS, *_DIPUS)):
+            continue
+        import difflib  # rarely needed
+
+        similar = difflib.get_close_matches(name, [*known, *OF_DIPU], n=1, cutoff=_CLOSE)
+        if similar:
+            yield f"{name} is set, but nothing reads it. Did you mean {similar[0]}?"
+        elif name.startswith(_DIPUS):
+            yield f"{name} is set, but dl has no such setting; it can be unset."
