@@ -1,0 +1,95 @@
+"""Build the fake operator library: libnnopbase.so, and libopapi.so or its parts."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from diopi_proto import include_dir as contract_dir
+
+from .generate import MEANINGS, SHARES, STRUCTURE, export_script, generate, share_of
+
+HERE = Path(__file__).parent
+_SOURCES = ("objects", "numbers", "engine", "tensor", "binding", "overlap", "executor", "running")
+_FLAGS = (
+    "-std=c++17",
+    "-O1",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-pthread",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+)
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{shlex.join(command)}\n{done.stderr}")
+
+
+def _compile(source: Path, target: Path, folders: Iterable[Path]) -> Path:
+    compiler = shlex.split(os.environ.get("CXX", "g++"))
+    includes = [f"-I{folder}" for folder in folders]
+    _run([*compiler, *_FLAGS, *includes, "-c", str(source), "-o", str(target)])
+    return target
+
+
+def _link(objects: Iterable[Path], target: Path, *options: str) -> Path:
+    compiler = shlex.split(os.environ.get("CXX", "g++"))
+    names = (f"-Wl,-soname,{target.name}", "-Wl,-z,defs", "-Wl,-rpath,$ORIGIN")
+    inputs = [str(path) for path in objects]
+    _run([*compiler, "-shared", "-pthread", *inputs, "-o", str(target), *names, *options, "-ldl"])
+    return target
+
+
+def build_operators(
+    folder: Path,
+    *,
+    runtime: Path,
+    structure: Path = STRUCTURE,
+    split: bool = False,
+    missing: Iterable[str] = (),
+) -> Path:
+    """Build the libraries into ``folder`` and return it.
+
+    The operators compute with the contract library that FAKE_ACLNN_ENGINE names when a program
+    first calls them.
+
+    :param runtime: the fake libascendcl.so, which the libraries need.
+    :param structure: the folder of ``functions.gen.cpp``; another one for changed signatures.
+    :param split: build libopapi_math.so and its like instead of libopapi.so.
+    :param missing: functions that libopapi does not export.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    functions = generate(structure, folder)
+    folders = (folder, HERE, structure, contract_dir())
+    sources = [HERE / f"{name}.cpp" for name in _SOURCES]
+    sources += [folder / "dispatch.gen.cpp", *sorted(MEANINGS.glob("*.cpp"))]
+    objects = [_compile(source, folder / f"{source.stem}.o", folders) for source in sources]
+    base = _link(objects, folder / "libnnopbase.so", str(runtime))
+    entries = _compile(structure / "functions.gen.cpp", folder / "entries.o", folders)
+    exported = [name for name in functions if name not in set(missing)]
+    libraries = {"libopapi": exported}
+    if split:
+        libraries = {
+            f"libopapi_{share}": [name for name in exported if share_of(name) == share]
+            for share in SHARES
+        }
+    for library, names in libraries.items():
+        script = folder / f"{library}.map"
+        script.write_text(export_script(names), encoding="utf-8")
+        option = f"-Wl,--version-script={script}"
+        _link([entries], folder / f"{library}.so", str(base), option)
+    return folder
+
+
+def build_stand_in(folder: Path) -> Path:
+    """Build the runtime that tests of the operator library alone use; return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    compiled = _compile(HERE / "stand_in.cpp", folder / "stand_in.o", ())
+    return _link([compiled], folder / "libascendcl.so")

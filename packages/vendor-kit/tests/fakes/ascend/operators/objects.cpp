@@ -1,0 +1,281 @@
+// Functions of libnnopbase that create and destroy the arguments of operators.
+#include "objects.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+
+#include "../hooks.h"
+#include "numbers.h"
+
+namespace fake_aclnn {
+namespace {
+
+// Objects are freed some time after their end, so that stale pointers are not soon valid again.
+constexpr size_t kQuarantine = 4096;
+
+struct Register {
+  std::mutex mutex;
+  std::unordered_map<const void*, std::unique_ptr<Object>> alive;
+  std::deque<std::unique_ptr<Object>> ended;
+  size_t counts[static_cast<int>(Kind::kExecutor) + 1] = {};
+};
+
+// Never destroyed: the threads of streams run until the process exits.
+Register& all() {
+  static Register* const made = new Register;
+  return *made;
+}
+
+std::atomic<size_t> misuses{0};
+
+}  // namespace
+
+void add_object(std::unique_ptr<Object> object) {
+  Register& known = all();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  ++known.counts[static_cast<int>(object->kind)];
+  const void* key = object.get();
+  known.alive[key] = std::move(object);
+}
+
+bool is_alive(const void* pointer, Kind kind) {
+  Register& known = all();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  const auto found = known.alive.find(pointer);
+  return found != known.alive.end() && found->second->kind == kind;
+}
+
+bool remove_object(const void* pointer, Kind kind) {
+  std::unique_ptr<Object> expired;
+  Register& known = all();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  const auto found = known.alive.find(pointer);
+  if (found == known.alive.end() || found->second->kind != kind) return false;
+  --known.counts[static_cast<int>(kind)];
+  known.ended.push_back(std::move(found->second));
+  known.alive.erase(found);
+  if (known.ended.size() > kQuarantine) {
+    expired = std::move(known.ended.front());
+    known.ended.pop_front();
+  }
+  return true;
+}
+
+size_t count_alive(Kind kind) {
+  const std::lock_guard<std::mutex> lock(all().mutex);
+  return all().counts[static_cast<int>(kind)];
+}
+
+void set_view_shape(const aclTensor* tensor, const std::vector<int64_t>& sizes) {
+  Register& known = all();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  const auto found = known.alive.find(tensor);
+  if (found == known.alive.end() || found->second->kind != Kind::kTensor) return;
+  static_cast<aclTensor*>(found->second.get())->sizes = sizes;
+}
+
+void log_line(const std::string& text) {
+  static std::mutex* const mutex = new std::mutex;
+  const char* path = std::getenv("FAKE_ACLNN_LOG");
+  if (path == nullptr || *path == '\0') return;
+  const std::lock_guard<std::mutex> lock(*mutex);
+  if (std::FILE* file = std::fopen(path, "a")) {
+    std::fprintf(file, "%s\n", text.c_str());
+    std::fclose(file);
+  }
+}
+
+int misuse(const std::string& text) {
+  ++misuses;
+  const std::string line = "simulated aclnn: misuse: " + text;
+  std::fprintf(stderr, "%s\n", line.c_str());
+  log_line("misuse: " + text);
+  fakeAclSetErrorText(line.c_str());
+  return kRuntimeError;
+}
+
+int refuse(int code, const std::string& text) {
+  log_line("refused: " + text);
+  fakeAclSetErrorText(("simulated aclnn: " + text).c_str());
+  return code;
+}
+
+size_t misuse_count() { return misuses; }
+
+}  // namespace fake_aclnn
+
+using namespace fake_aclnn;
+
+namespace {
+
+template <typename T>
+const T* registered(std::unique_ptr<T> object) {
+  const T* pointer = object.get();
+  add_object(std::move(object));
+  return pointer;
+}
+
+template <typename Array, typename Element>
+Array* create_array(const Element* values, uint64_t size) {
+  if (values == nullptr && size != 0) return nullptr;
+  auto made = std::make_unique<Array>();
+  made->values.assign(values, values + size);
+  return const_cast<Array*>(registered(std::move(made)));
+}
+
+int destroy(const void* pointer, Kind kind, const char* function) {
+  if (pointer == nullptr) return kOk;
+  if (remove_object(pointer, kind)) return kOk;
+  return misuse(std::string(function) + ": the object is not alive, or has another type");
+}
+
+int copied(const std::vector<int64_t>& from, int64_t** values, uint64_t* count) {
+  *count = from.size();
+  *values = new int64_t[from.size() + 1];  // the caller deletes it
+  std::copy(from.begin(), from.end(), *values);
+  return kOk;
+}
+
+const aclTensor* alive_tensor(const aclTensor* tensor, const char* function) {
+  if (is_alive(tensor, Kind::kTensor)) return tensor;
+  misuse(std::string(function) + ": the tensor is not alive");
+  return nullptr;
+}
+
+}  // namespace
+
+DL_FAKE_ACLNN_API aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum,
+                                             aclDataType dataType, const int64_t* stride,
+                                             int64_t offset, aclFormat format,
+                                             const int64_t* storageDims, uint64_t storageDimsNum,
+                                             void* tensorData) {
+  if ((viewDims == nullptr && viewDimsNum != 0) || (storageDims == nullptr && storageDimsNum != 0))
+    return nullptr;
+  auto made = std::make_unique<aclTensor>();
+  made->sizes.assign(viewDims, viewDims + viewDimsNum);
+  made->strides.assign(viewDimsNum, 1);
+  for (size_t i = viewDimsNum; i-- > 1;) made->strides[i - 1] = made->strides[i] * made->sizes[i];
+  if (stride != nullptr) made->strides.assign(stride, stride + viewDimsNum);
+  made->storage.assign(storageDims, storageDims + storageDimsNum);
+  made->dtype = dataType;
+  made->format = format;
+  made->offset = offset;
+  made->base = tensorData;
+  return const_cast<aclTensor*>(registered(std::move(made)));
+}
+DL_FAKE_ACLNN_API aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
+  auto made = std::make_unique<aclScalar>();
+  made->dtype = dataType;
+  if (value == nullptr || !read_scalar(value, dataType, made.get())) return nullptr;
+  return const_cast<aclScalar*>(registered(std::move(made)));
+}
+DL_FAKE_ACLNN_API aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
+  return create_array<aclIntArray>(value, size);
+}
+DL_FAKE_ACLNN_API aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
+  return create_array<aclFloatArray>(value, size);
+}
+DL_FAKE_ACLNN_API aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
+  return create_array<aclBoolArray>(value, size);
+}
+DL_FAKE_ACLNN_API aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
+  return create_array<aclTensorList>(value, size);
+}
+DL_FAKE_ACLNN_API aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
+  return create_array<aclScalarList>(value, size);
+}
+
+DL_FAKE_ACLNN_API int aclDestroyTensor(const aclTensor* tensor) {
+  return destroy(tensor, Kind::kTensor, "aclDestroyTensor");
+}
+DL_FAKE_ACLNN_API int aclDestroyScalar(const aclScalar* scalar) {
+  return destroy(scalar, Kind::kScalar, "aclDestroyScalar");
+}
+DL_FAKE_ACLNN_API int aclDestroyIntArray(const aclIntArray* array) {
+  return destroy(array, Kind::kInts, "aclDestroyIntArray");
+}
+DL_FAKE_ACLNN_API int aclDestroyFloatArray(const aclFloatArray* array) {
+  return destroy(array, Kind::kFloats, "aclDestroyFloatArray");
+}
+DL_FAKE_ACLNN_API int aclDestroyBoolArray(const aclBoolArray* array) {
+  return destroy(array, Kind::kBools, "aclDestroyBoolArray");
+}
+DL_FAKE_ACLNN_API int aclDestroyTensorList(const aclTensorList* array) {
+  if (array == nullptr) return kOk;
+  if (!is_alive(array, Kind::kTensors)) return misuse("aclDestroyTensorList: it is not alive");
+  int result = kOk;
+  for (const aclTensor* element : array->values) {
+    if (const int code = aclDestroyTensor(element)) result = code;
+  }
+  remove_object(array, Kind::kTensors);
+  return result;
+}
+DL_FAKE_ACLNN_API int aclDestroyScalarList(const aclScalarList* array) {
+  if (array == nullptr) return kOk;
+  if (!is_alive(array, Kind::kScalars)) return misuse("aclDestroyScalarList: it is not alive");
+  int result = kOk;
+  for (const aclScalar* element : array->values) {
+    if (const int code = aclDestroyScalar(element)) result = code;
+  }
+  remove_object(array, Kind::kScalars);
+  return result;
+}
+
+DL_FAKE_ACLNN_API int aclGetViewShape(const aclTensor* tensor, int64_t** viewDims,
+                                      uint64_t* viewDimsNum) {
+  if (alive_tensor(tensor, "aclGetViewShape") == nullptr) return kNullArgument;
+  return copied(tensor->sizes, viewDims, viewDimsNum);
+}
+DL_FAKE_ACLNN_API int aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims,
+                                         uint64_t* storageDimsNum) {
+  if (alive_tensor(tensor, "aclGetStorageShape") == nullptr) return kNullArgument;
+  return copied(tensor->storage, storageDims, storageDimsNum);
+}
+DL_FAKE_ACLNN_API int aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue,
+                                        uint64_t* stridesNum) {
+  if (alive_tensor(tensor, "aclGetViewStrides") == nullptr) return kNullArgument;
+  return copied(tensor->strides, stridesValue, stridesNum);
+}
+DL_FAKE_ACLNN_API int aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {
+  if (alive_tensor(tensor, "aclGetViewOffset") == nullptr) return kNullArgument;
+  *offset = tensor->offset;
+  return kOk;
+}
+DL_FAKE_ACLNN_API int aclGetFormat(const aclTensor* tensor, aclFormat* format) {
+  if (alive_tensor(tensor, "aclGetFormat") == nullptr) return kNullArgument;
+  *format = tensor->format;
+  return kOk;
+}
+DL_FAKE_ACLNN_API int aclGetDataType(const aclTensor* tensor, aclDataType* dataType) {
+  if (alive_tensor(tensor, "aclGetDataType") == nullptr) return kNullArgument;
+  *dataType = tensor->dtype;
+  return kOk;
+}
+DL_FAKE_ACLNN_API int aclGetIntArraySize(const aclIntArray* array, uint64_t* size) {
+  if (!is_alive(array, Kind::kInts)) return misuse("aclGetIntArraySize: it is not alive");
+  *size = array->values.size();
+  return kOk;
+}
+DL_FAKE_ACLNN_API int aclGetTensorListSize(const aclTensorList* list, uint64_t* size) {
+  if (!is_alive(list, Kind::kTensors)) return misuse("aclGetTensorListSize: it is not alive");
+  *size = list->values.size();
+  return kOk;
+}
+
+// For tests: number of live objects ("tensors", "scalars", "arrays", "lists", "executors"), or of
+// "misuses".
+DL_FAKE_ACLNN_API size_t fakeAclnnCount(const char* what) {
+  const std::string name = what;
+  if (name == "tensors") return count_alive(Kind::kTensor);
+  if (name == "scalars") return count_alive(Kind::kScalar);
+  if (name == "arrays")
+    return count_alive(Kind::kInts) + count_alive(Kind::kFloats) + count_alive(Kind::kBools);
+  if (name == "lists") return count_alive(Kind::kTensors) + count_alive(Kind::kScalars);
+  if (name == "executors") return count_alive(Kind::kExecutor);
+  return name == "misuses" ? misuse_count() : 0;
+}
