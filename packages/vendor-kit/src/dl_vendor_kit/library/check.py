@@ -145,7 +145,7 @@ class _Checker:
         when, each = None, None
         if case.when is not None:
             condition = self._guard(case.when, subject, partial(parse, case.when.text))
-            scope = scope.given(present_if(condition))
+            scope = scope.with_present(present_if(condition))
             when = self._guard(case.when, subject, partial(truth, condition, scope))
         for text in case.unused:
             if text.text not in self._kinds:
@@ -284,7 +284,7 @@ class _Checker:
         step = self._guard(text, subject, partial(parse_step, text.text))
         condition = None
         if step.condition is not None:
-            scope = scope.given(present_if(step.condition))
+            scope = scope.with_present(present_if(step.condition))
             condition = self._guard(text, subject, partial(truth, step.condition, scope))
         if step.call.helper:
             action = self._guard(text, subject, lambda: lower(step.call, scope))

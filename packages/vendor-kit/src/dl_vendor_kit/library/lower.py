@@ -57,7 +57,7 @@ class Scope:
     present: frozenset[str] = frozenset()
     used: set[str] = field(default_factory=set)
 
-    def given(self, names: frozenset[str]) -> Scope:
+    def with_present(self, names: frozenset[str]) -> Scope:
         """Return a scope in which these names are known to be present."""
         return replace(self, present=self.present | names)
 
@@ -256,7 +256,7 @@ def _logic(operator: str, operands: tuple[Expression, ...], scope: Scope) -> Low
     for operand in operands:
         codes.append(truth(operand, scope))
         if operator == "and":
-            scope = scope.given(present_if(operand))
+            scope = scope.with_present(present_if(operand))
     if operator == "not":
         return Lowered("bool", f"(!{codes[0]})")
     joined = (" && " if operator == "and" else " || ").join(codes)

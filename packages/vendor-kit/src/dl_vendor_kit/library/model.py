@@ -155,7 +155,7 @@ class Case:
     :ivar when: condition on the arguments; None: always.
     :ivar needs: functions that the library must have, in addition to those that are called.
     :ivar dtypes: allowed dtypes of parameters, which replace the documented ones.
-    :ivar format: memory formats of parameters; the key ``""`` means all of them.
+    :ivar format: memory formats of parameters; the key ``""`` stands for every tensor.
     :ivar contiguous: parameters that are passed as contiguous copies.
     :ivar temporaries: tensors for the time of the call.
     :ivar calls: the calls, in order.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
-from . import emit_fake
+from . import emit, emit_fake, emit_page
 from .check import Checked
 
 
@@ -13,12 +14,23 @@ def outputs(checked: Checked) -> dict[Path, str]:
     library = checked.library
     found: dict[Path, str] = {}
 
-    def folder(key: str) -> Path | None:
+    def target(key: str) -> Path | None:
         given = library.outputs.get(key)
         return None if given is None else (library.folder / given).resolve()
 
-    fake = folder("fake")
+    sources = target("sources")
+    if sources is not None:
+        found[sources / "functions.gen.h"] = emit.functions_header(library)
+        found[sources / "functions.gen.cpp"] = emit.functions_source(library)
+        found[sources / "operators.gen.h"] = emit.operators_header(checked)
+        found[sources / "operators.gen.cpp"] = emit.table_source(checked)
+        for family, entries in groupby(checked.entries, key=lambda entry: entry.entry.family):
+            found[sources / f"{family}.gen.cpp"] = emit.family_source(checked, family, entries)
+    fake = target("fake")
     if fake is not None:
         found[fake / "functions.gen.h"] = emit_fake.header(library)
         found[fake / "functions.gen.cpp"] = emit_fake.source(library)
+    page = target("page")
+    if page is not None:
+        found[page] = emit_page.page(checked)
     return found

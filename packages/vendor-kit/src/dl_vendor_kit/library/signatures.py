@@ -83,7 +83,9 @@ def load(file: Path, shown: str | None = None) -> Mapping[str, Function]:
     except OSError as error:
         raise DataError(Place(name, 1), name, f"cannot be read: {error.strerror}") from error
     except json.JSONDecodeError as error:
-        raise DataError(Place(name, error.lineno), name, f"is no JSON: {error.msg}") from error
+        raise DataError(
+            Place(name, error.lineno), name, f"is not valid JSON: {error.msg}"
+        ) from error
     if not isinstance(data, dict):
         raise DataError(Place(name, 1), name, "must be an object: names of functions to entries")
     lines = _lines(text)

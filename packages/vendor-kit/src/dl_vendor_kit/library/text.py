@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from .model import Library
 
 WIDTH = 100
@@ -26,15 +24,14 @@ def wrapped(prefix: str, items: list[str], suffix: str, indent: str = "    ") ->
     line = f"{prefix}{', '.join(items)}{suffix}"
     if len(line) <= WIDTH:
         return line
-    body = textwrap.fill(
-        ", ".join(items),
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return f"{prefix}\n{body}{suffix}"
+    lines, current = [], indent
+    for position, item in enumerate(items):
+        piece = item + (suffix if position + 1 == len(items) else ",")
+        if current != indent and len(current) + 1 + len(piece) > WIDTH:
+            lines.append(current)
+            current = indent
+        current += piece if current == indent else f" {piece}"
+    return "\n".join([prefix, *lines, current])
 
 
 def opaque_types(library: Library) -> list[str]:

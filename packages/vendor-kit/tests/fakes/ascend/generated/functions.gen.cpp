@@ -2612,8 +2612,8 @@ DL_FAKE_EXPORT int aclnnAdaptiveAvgPool3dBackward(void* workspace_, uint64_t byt
   return execute(kFunctions[6], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAdaptiveMaxPool2dGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* outputSize, aclTensor* outputOut, aclTensor*
-    indicesOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* outputSize, aclTensor* outputOut,
+    aclTensor* indicesOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = outputSize;
@@ -2626,8 +2626,8 @@ DL_FAKE_EXPORT int aclnnAdaptiveMaxPool2d(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[7], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAdaptiveMaxPool2dBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices, aclTensor*
-    gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices,
+    aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -2640,8 +2640,8 @@ DL_FAKE_EXPORT int aclnnAdaptiveMaxPool2dBackward(void* workspace_, uint64_t byt
   return execute(kFunctions[8], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAdaptiveMaxPool3dGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* outputSize, aclTensor* outputOut, aclTensor*
-    indicesOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* outputSize, aclTensor* outputOut,
+    aclTensor* indicesOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = outputSize;
@@ -2654,8 +2654,8 @@ DL_FAKE_EXPORT int aclnnAdaptiveMaxPool3d(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[9], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAdaptiveMaxPool3dBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices, aclTensor*
-    gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices,
+    aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -2668,8 +2668,8 @@ DL_FAKE_EXPORT int aclnnAdaptiveMaxPool3dBackward(void* workspace_, uint64_t byt
   return execute(kFunctions[10], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAddGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* other, const aclScalar* alpha, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* other, const aclScalar* alpha, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = other;
@@ -2682,8 +2682,9 @@ DL_FAKE_EXPORT int aclnnAdd(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[11], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAddRmsNormGetWorkspaceSize(
-    const aclTensor* x1, const aclTensor* x2, const aclTensor* gamma, double epsilon, aclTensor*
-    yOut, aclTensor* rstdOut, aclTensor* xOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* x1, const aclTensor* x2, const aclTensor* gamma, double epsilon,
+    aclTensor* yOut, aclTensor* rstdOut, aclTensor* xOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[7] = {};
   values_[0].object = x1;
   values_[1].object = x2;
@@ -2699,8 +2700,9 @@ DL_FAKE_EXPORT int aclnnAddRmsNorm(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[12], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAddcdivGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* tensor1, const aclTensor* tensor2, const aclScalar*
-    value, const aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* tensor1, const aclTensor* tensor2,
+    const aclScalar* value, const aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].object = tensor1;
@@ -2714,8 +2716,8 @@ DL_FAKE_EXPORT int aclnnAddcdiv(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[13], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAddcmulGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* tensor1, const aclTensor* tensor2, const aclScalar*
-    value, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* tensor1, const aclTensor* tensor2,
+    const aclScalar* value, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].object = tensor1;
@@ -2747,8 +2749,8 @@ DL_FAKE_EXPORT int aclnnAddmm(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[15], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAddsGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* other, const aclScalar* alpha, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* other, const aclScalar* alpha, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = other;
@@ -2761,8 +2763,8 @@ DL_FAKE_EXPORT int aclnnAdds(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[16], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAllGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* dim, bool keepdim, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* dim, bool keepdim, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = dim;
@@ -2775,8 +2777,8 @@ DL_FAKE_EXPORT int aclnnAll(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[17], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAmaxGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* dim, bool keepDim, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* dim, bool keepDim, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = dim;
@@ -2789,9 +2791,10 @@ DL_FAKE_EXPORT int aclnnAmax(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[18], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAmpUpdateScaleGetWorkspaceSize(
-    const aclTensor* currentScale, const aclTensor* growthTracker, const aclTensor* foundInf, double
-    growthFactor, double backoffFactor, int64_t growthInterval, const aclTensor* updatedScale, const
-    aclTensor* updatedGrowthTracker, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* currentScale, const aclTensor* growthTracker, const aclTensor* foundInf,
+    double growthFactor, double backoffFactor, int64_t growthInterval,
+    const aclTensor* updatedScale, const aclTensor* updatedGrowthTracker, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = currentScale;
   values_[1].object = growthTracker;
@@ -2808,8 +2811,8 @@ DL_FAKE_EXPORT int aclnnAmpUpdateScale(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[19], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAnyGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* dim, bool keepdim, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* dim, bool keepdim, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = dim;
@@ -2822,9 +2825,10 @@ DL_FAKE_EXPORT int aclnnAny(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[20], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnApplyAdamWV2GetWorkspaceSize(
-    aclTensor* varRef, aclTensor* mRef, aclTensor* vRef, aclTensor* maxGradNormOptionalRef, const
-    aclTensor* grad, const aclTensor* step, float lr, float beta1, float beta2, float weightDecay,
-    float eps, bool amsgrad, bool maximize, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* varRef, aclTensor* mRef, aclTensor* vRef, aclTensor* maxGradNormOptionalRef,
+    const aclTensor* grad, const aclTensor* step, float lr, float beta1, float beta2,
+    float weightDecay, float eps, bool amsgrad, bool maximize, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[13] = {};
   values_[0].object = varRef;
   values_[1].object = mRef;
@@ -2846,8 +2850,8 @@ DL_FAKE_EXPORT int aclnnApplyAdamWV2(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[21], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnApplyRotaryPosEmbGetWorkspaceSize(
-    aclTensor* queryRef, aclTensor* keyRef, const aclTensor* cos, const aclTensor* sin, int64_t
-    layout, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* queryRef, aclTensor* keyRef, const aclTensor* cos, const aclTensor* sin,
+    int64_t layout, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = queryRef;
   values_[1].object = keyRef;
@@ -2861,8 +2865,8 @@ DL_FAKE_EXPORT int aclnnApplyRotaryPosEmb(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[22], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnArangeGetWorkspaceSize(
-    const aclScalar* start, const aclScalar* end, const aclScalar* step, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclScalar* start, const aclScalar* end, const aclScalar* step, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = start;
   values_[1].object = end;
@@ -2960,9 +2964,9 @@ DL_FAKE_EXPORT int aclnnAtanh(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[30], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAvgPool2dGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* strides, const
-    aclIntArray* paddings, bool ceilMode, bool countIncludePad, int64_t divisorOverride, int8_t
-    cubeMathType, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* strides,
+    const aclIntArray* paddings, bool ceilMode, bool countIncludePad, int64_t divisorOverride,
+    int8_t cubeMathType, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[9] = {};
   values_[0].object = self;
   values_[1].object = kernelSize;
@@ -2980,9 +2984,9 @@ DL_FAKE_EXPORT int aclnnAvgPool2d(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[31], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAvgPool2dBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclIntArray* kernelSize, const
-    aclIntArray* stride, const aclIntArray* padding, bool ceilMode, bool countIncludePad, int64_t
-    divisorOverride, int8_t cubeMathType, aclTensor* gradInput, uint64_t* workspace_size_,
+    const aclTensor* gradOutput, const aclTensor* self, const aclIntArray* kernelSize,
+    const aclIntArray* stride, const aclIntArray* padding, bool ceilMode, bool countIncludePad,
+    int64_t divisorOverride, int8_t cubeMathType, aclTensor* gradInput, uint64_t* workspace_size_,
     aclOpExecutor** executor_) {
   Value values_[10] = {};
   values_[0].object = gradOutput;
@@ -3002,9 +3006,9 @@ DL_FAKE_EXPORT int aclnnAvgPool2dBackward(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[32], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAvgPool3dGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* stride, const
-    aclIntArray* padding, bool ceilMode, bool countIncludePad, int64_t divisorOverride, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* stride,
+    const aclIntArray* padding, bool ceilMode, bool countIncludePad, int64_t divisorOverride,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = self;
   values_[1].object = kernelSize;
@@ -3021,9 +3025,10 @@ DL_FAKE_EXPORT int aclnnAvgPool3d(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[33], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnAvgPool3dBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclIntArray* kernelSize, const
-    aclIntArray* stride, const aclIntArray* padding, bool ceilMode, bool countIncludePad, int64_t
-    divisorOverride, aclTensor* output, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclIntArray* kernelSize,
+    const aclIntArray* stride, const aclIntArray* padding, bool ceilMode, bool countIncludePad,
+    int64_t divisorOverride, aclTensor* output, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[9] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -3059,8 +3064,8 @@ DL_FAKE_EXPORT int aclnnBaddbmm(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[35], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBatchMatMulGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cubeMathType, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cubeMathType,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = mat2;
@@ -3074,8 +3079,9 @@ DL_FAKE_EXPORT int aclnnBatchMatMul(void* workspace_, uint64_t bytes_, aclOpExec
 }
 DL_FAKE_EXPORT int aclnnBatchNormGetWorkspaceSize(
     const aclTensor* input, const aclTensor* weight, const aclTensor* bias, aclTensor* runningMean,
-    aclTensor* runningVar, bool training, double momentum, double eps, aclTensor* output, aclTensor*
-    saveMean, aclTensor* saveInvstd, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* runningVar, bool training, double momentum, double eps, aclTensor* output,
+    aclTensor* saveMean, aclTensor* saveInvstd, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[11] = {};
   values_[0].object = input;
   values_[1].object = weight;
@@ -3095,10 +3101,11 @@ DL_FAKE_EXPORT int aclnnBatchNorm(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[37], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBatchNormBackwardGetWorkspaceSize(
-    const aclTensor* gradOut, const aclTensor* input, const aclTensor* weight, const aclTensor*
-    runningMean, const aclTensor* runningVar, const aclTensor* saveMean, const aclTensor*
-    saveInvstd, bool training, double eps, const aclBoolArray* outputMask, aclTensor* gradInput,
-    aclTensor* gradWeight, aclTensor* gradBias, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOut, const aclTensor* input, const aclTensor* weight,
+    const aclTensor* runningMean, const aclTensor* runningVar, const aclTensor* saveMean,
+    const aclTensor* saveInvstd, bool training, double eps, const aclBoolArray* outputMask,
+    aclTensor* gradInput, aclTensor* gradWeight, aclTensor* gradBias, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[13] = {};
   values_[0].object = gradOut;
   values_[1].object = input;
@@ -3121,8 +3128,8 @@ DL_FAKE_EXPORT int aclnnBatchNormBackward(void* workspace_, uint64_t bytes_, acl
 }
 DL_FAKE_EXPORT int aclnnBatchNormElemtGetWorkspaceSize(
     const aclTensor* input, const aclTensor* weight, const aclTensor* bias, aclTensor* mean,
-    aclTensor* invstd, double eps, aclTensor* output, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    aclTensor* invstd, double eps, aclTensor* output, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[7] = {};
   values_[0].object = input;
   values_[1].object = weight;
@@ -3138,9 +3145,10 @@ DL_FAKE_EXPORT int aclnnBatchNormElemt(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[39], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBatchNormElemtBackwardGetWorkspaceSize(
-    const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean, const aclTensor*
-    invstd, const aclTensor* weight, const aclTensor* sumDy, const aclTensor* sumDyXmu, aclTensor*
-    counter, aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean,
+    const aclTensor* invstd, const aclTensor* weight, const aclTensor* sumDy,
+    const aclTensor* sumDyXmu, aclTensor* counter, aclTensor* gradInput, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[9] = {};
   values_[0].object = gradOut;
   values_[1].object = input;
@@ -3179,10 +3187,10 @@ DL_FAKE_EXPORT int aclnnBatchNormGatherStatsWithCounts(void* workspace_, uint64_
   return execute(kFunctions[41], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBatchNormReduceBackwardGetWorkspaceSize(
-    const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean, const aclTensor*
-    invstd, const aclTensor* weight, bool inputG, bool weightG, bool biasG, aclTensor* sumDy,
-    aclTensor* sumDyXmu, aclTensor* gradWeight, aclTensor* gradBias, uint64_t* workspace_size_,
-    aclOpExecutor** executor_) {
+    const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean,
+    const aclTensor* invstd, const aclTensor* weight, bool inputG, bool weightG, bool biasG,
+    aclTensor* sumDy, aclTensor* sumDyXmu, aclTensor* gradWeight, aclTensor* gradBias,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[12] = {};
   values_[0].object = gradOut;
   values_[1].object = input;
@@ -3203,8 +3211,8 @@ DL_FAKE_EXPORT int aclnnBatchNormReduceBackward(void* workspace_, uint64_t bytes
   return execute(kFunctions[42], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBatchNormStatsGetWorkspaceSize(
-    const aclTensor* input, double eps, aclTensor* mean, aclTensor* invstd, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* input, double eps, aclTensor* mean, aclTensor* invstd,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = input;
   values_[1].number = static_cast<double>(eps);
@@ -3232,9 +3240,9 @@ DL_FAKE_EXPORT int aclnnBinaryCrossEntropy(void* workspace_, uint64_t bytes_, ac
   return execute(kFunctions[44], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBinaryCrossEntropyBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* target, const aclTensor*
-    weightOptional, int64_t reduction, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* target,
+    const aclTensor* weightOptional, int64_t reduction, aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -3249,9 +3257,9 @@ DL_FAKE_EXPORT int aclnnBinaryCrossEntropyBackward(void* workspace_, uint64_t by
   return execute(kFunctions[45], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBinaryCrossEntropyWithLogitsGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* target, const aclTensor* weightOptional, const
-    aclTensor* posWeightOptional, int64_t reduction, aclTensor* out, uint64_t* workspace_size_,
-    aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* target, const aclTensor* weightOptional,
+    const aclTensor* posWeightOptional, int64_t reduction, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = self;
   values_[1].object = target;
@@ -3266,9 +3274,9 @@ DL_FAKE_EXPORT int aclnnBinaryCrossEntropyWithLogits(void* workspace_, uint64_t 
   return execute(kFunctions[46], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnBinaryCrossEntropyWithLogitsBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* target, const aclTensor*
-    weightOptional, const aclTensor* posWeightOptional, int64_t reduction, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* target,
+    const aclTensor* weightOptional, const aclTensor* posWeightOptional, int64_t reduction,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[7] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -3388,8 +3396,8 @@ DL_FAKE_EXPORT int aclnnCdist(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[55], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnCdistBackwardGetWorkspaceSize(
-    const aclTensor* grad, const aclTensor* x1, const aclTensor* x2, const aclTensor* cdist, float
-    p, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* grad, const aclTensor* x1, const aclTensor* x2, const aclTensor* cdist,
+    float p, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = grad;
   values_[1].object = x1;
@@ -3416,8 +3424,8 @@ DL_FAKE_EXPORT int aclnnCeil(void* workspace_, uint64_t bytes_, aclOpExecutor* e
 }
 DL_FAKE_EXPORT int aclnnChamferDistanceBackwardGetWorkspaceSize(
     const aclTensor* xyz1, const aclTensor* xyz2, const aclTensor* idx1, const aclTensor* idx2,
-    const aclTensor* gradDist1, const aclTensor* gradDist2, aclTensor* gradXyz1, aclTensor*
-    gradXyz2, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradDist1, const aclTensor* gradDist2, aclTensor* gradXyz1,
+    aclTensor* gradXyz2, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = xyz1;
   values_[1].object = xyz2;
@@ -3434,8 +3442,8 @@ DL_FAKE_EXPORT int aclnnChamferDistanceBackward(void* workspace_, uint64_t bytes
   return execute(kFunctions[58], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnClampGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* clipValueMin, const aclScalar* clipValueMax, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* clipValueMin, const aclScalar* clipValueMax,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = clipValueMin;
@@ -3500,8 +3508,8 @@ DL_FAKE_EXPORT int aclnnClampMinTensor(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[63], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnClampTensorGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* clipValueMin, const aclTensor* clipValueMax, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* clipValueMin, const aclTensor* clipValueMax,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = clipValueMin;
@@ -3527,8 +3535,8 @@ DL_FAKE_EXPORT int aclnnComplex(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[65], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnConstantPadNdGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* pad, const aclScalar* value, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* pad, const aclScalar* value, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = pad;
@@ -3541,10 +3549,10 @@ DL_FAKE_EXPORT int aclnnConstantPadNd(void* workspace_, uint64_t bytes_, aclOpEx
   return execute(kFunctions[66], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnConvolutionGetWorkspaceSize(
-    const aclTensor* input, const aclTensor* weight, const aclTensor* bias, const aclIntArray*
-    stride, const aclIntArray* padding, const aclIntArray* dilation, bool transposed, const
-    aclIntArray* outputPadding, int64_t groups, aclTensor* output, int8_t cubeMathType, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* input, const aclTensor* weight, const aclTensor* bias,
+    const aclIntArray* stride, const aclIntArray* padding, const aclIntArray* dilation,
+    bool transposed, const aclIntArray* outputPadding, int64_t groups, aclTensor* output,
+    int8_t cubeMathType, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[11] = {};
   values_[0].object = input;
   values_[1].object = weight;
@@ -3564,11 +3572,12 @@ DL_FAKE_EXPORT int aclnnConvolution(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[67], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnConvolutionBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* input, const aclTensor* weight, const aclIntArray*
-    biasSizes, const aclIntArray* stride, const aclIntArray* padding, const aclIntArray* dilation,
-    bool transposed, const aclIntArray* outputPadding, int groups, const aclBoolArray* outputMask,
-    int8_t cubeMathType, aclTensor* gradInput, aclTensor* gradWeight, aclTensor* gradBias, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* input, const aclTensor* weight,
+    const aclIntArray* biasSizes, const aclIntArray* stride, const aclIntArray* padding,
+    const aclIntArray* dilation, bool transposed, const aclIntArray* outputPadding, int groups,
+    const aclBoolArray* outputMask, int8_t cubeMathType, aclTensor* gradInput,
+    aclTensor* gradWeight, aclTensor* gradBias, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[15] = {};
   values_[0].object = gradOutput;
   values_[1].object = input;
@@ -3614,9 +3623,10 @@ DL_FAKE_EXPORT int aclnnCosh(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[70], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnCtcLossGetWorkspaceSize(
-    const aclTensor* logProbs, const aclTensor* targets, const aclIntArray* inputLengths, const
-    aclIntArray* targetlengths, int64_t blank, bool zeroInfinity, aclTensor* negLogLikelihoodOut,
-    aclTensor* logAlphaOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* logProbs, const aclTensor* targets, const aclIntArray* inputLengths,
+    const aclIntArray* targetlengths, int64_t blank, bool zeroInfinity,
+    aclTensor* negLogLikelihoodOut, aclTensor* logAlphaOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = logProbs;
   values_[1].object = targets;
@@ -3633,10 +3643,10 @@ DL_FAKE_EXPORT int aclnnCtcLoss(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[71], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnCtcLossBackwardGetWorkspaceSize(
-    const aclTensor* gradOut, const aclTensor* logProbs, const aclTensor* targets, const
-    aclIntArray* inputLengths, const aclIntArray* targetLengths, const aclTensor* negLogLikelihood,
-    const aclTensor* logAlpha, int64_t blank, bool zeroInfinity, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOut, const aclTensor* logProbs, const aclTensor* targets,
+    const aclIntArray* inputLengths, const aclIntArray* targetLengths,
+    const aclTensor* negLogLikelihood, const aclTensor* logAlpha, int64_t blank, bool zeroInfinity,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[10] = {};
   values_[0].object = gradOut;
   values_[1].object = logProbs;
@@ -3655,8 +3665,8 @@ DL_FAKE_EXPORT int aclnnCtcLossBackward(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[72], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnCumsumGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, aclDataType dtype, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, aclDataType dtype, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -3669,8 +3679,8 @@ DL_FAKE_EXPORT int aclnnCumsum(void* workspace_, uint64_t bytes_, aclOpExecutor*
   return execute(kFunctions[73], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnCumsumV2GetWorkspaceSize(
-    const aclTensor* self, int64_t dim, bool exclusive, bool reverse, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, bool exclusive, bool reverse, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -3684,11 +3694,11 @@ DL_FAKE_EXPORT int aclnnCumsumV2(void* workspace_, uint64_t bytes_, aclOpExecuto
   return execute(kFunctions[74], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnDeformableConv2dGetWorkspaceSize(
-    const aclTensor* x, const aclTensor* weight, const aclTensor* offset, const aclTensor*
-    biasOptional, const aclIntArray* kernelSize, const aclIntArray* stride, const aclIntArray*
-    padding, const aclIntArray* dilation, int64_t groups, int64_t deformableGroups, bool modulated,
-    aclTensor* out, aclTensor* deformOutOptional, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* x, const aclTensor* weight, const aclTensor* offset,
+    const aclTensor* biasOptional, const aclIntArray* kernelSize, const aclIntArray* stride,
+    const aclIntArray* padding, const aclIntArray* dilation, int64_t groups,
+    int64_t deformableGroups, bool modulated, aclTensor* out, aclTensor* deformOutOptional,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[13] = {};
   values_[0].object = x;
   values_[1].object = weight;
@@ -3747,8 +3757,8 @@ DL_FAKE_EXPORT int aclnnDivs(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[78], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnDropoutDoMaskGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* mask, double prob, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* mask, double prob, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = mask;
@@ -3761,8 +3771,8 @@ DL_FAKE_EXPORT int aclnnDropoutDoMask(void* workspace_, uint64_t bytes_, aclOpEx
   return execute(kFunctions[79], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnDropoutGenMaskGetWorkspaceSize(
-    const aclIntArray* shape, double prob, int64_t seed, int64_t offset, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclIntArray* shape, double prob, int64_t seed, int64_t offset, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = shape;
   values_[1].number = static_cast<double>(prob);
@@ -3776,8 +3786,9 @@ DL_FAKE_EXPORT int aclnnDropoutGenMask(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[80], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnEluGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* alpha, const aclScalar* scale, const aclScalar*
-    inputScale, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* alpha, const aclScalar* scale,
+    const aclScalar* inputScale, aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].object = alpha;
@@ -3791,9 +3802,9 @@ DL_FAKE_EXPORT int aclnnElu(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[81], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnEluBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclScalar* alpha, const aclScalar* scale, const aclScalar*
-    inputScale, bool isResult, const aclTensor* selfOrResult, aclTensor* gradInput, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclScalar* alpha, const aclScalar* scale,
+    const aclScalar* inputScale, bool isResult, const aclTensor* selfOrResult, aclTensor* gradInput,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[7] = {};
   values_[0].object = gradOutput;
   values_[1].object = alpha;
@@ -3809,8 +3820,8 @@ DL_FAKE_EXPORT int aclnnEluBackward(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[82], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnEmbeddingGetWorkspaceSize(
-    const aclTensor* weight, const aclTensor* indices, const aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* weight, const aclTensor* indices, const aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = weight;
   values_[1].object = indices;
@@ -3822,8 +3833,9 @@ DL_FAKE_EXPORT int aclnnEmbedding(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[83], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnEmbeddingDenseBackwardGetWorkspaceSize(
-    const aclTensor* grad, const aclTensor* indices, uint64_t numWeights, uint64_t paddingIdx, bool
-    scaleGradByFreq, const aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* grad, const aclTensor* indices, uint64_t numWeights, uint64_t paddingIdx,
+    bool scaleGradByFreq, const aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = grad;
   values_[1].object = indices;
@@ -3838,8 +3850,8 @@ DL_FAKE_EXPORT int aclnnEmbeddingDenseBackward(void* workspace_, uint64_t bytes_
   return execute(kFunctions[84], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnEmbeddingRenormGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* indices, double maxNorm, double normType, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* indices, double maxNorm, double normType,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = selfRef;
   values_[1].object = indices;
@@ -3948,13 +3960,14 @@ DL_FAKE_EXPORT int aclnnExpm1(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[93], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnFlashAttentionScoreGetWorkspaceSize(
-    const aclTensor* query, const aclTensor* key, const aclTensor* value, const aclTensor*
-    realShiftOptional, const aclTensor* dropMaskOptional, const aclTensor* paddingMaskOptional,
-    const aclTensor* attenMaskOptional, const aclIntArray* prefixOptional, double scaleValue, double
-    keepProb, int64_t preTokens, int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t
-    innerPrecise, int64_t sparseMode, const aclTensor* softmaxMaxOut, const aclTensor*
-    softmaxSumOut, const aclTensor* softmaxOutOut, const aclTensor* attentionOutOut, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* query, const aclTensor* key, const aclTensor* value,
+    const aclTensor* realShiftOptional, const aclTensor* dropMaskOptional,
+    const aclTensor* paddingMaskOptional, const aclTensor* attenMaskOptional,
+    const aclIntArray* prefixOptional, double scaleValue, double keepProb, int64_t preTokens,
+    int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t innerPrecise,
+    int64_t sparseMode, const aclTensor* softmaxMaxOut, const aclTensor* softmaxSumOut,
+    const aclTensor* softmaxOutOut, const aclTensor* attentionOutOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[20] = {};
   values_[0].object = query;
   values_[1].object = key;
@@ -3984,11 +3997,12 @@ DL_FAKE_EXPORT int aclnnFlashAttentionScore(void* workspace_, uint64_t bytes_, a
 }
 DL_FAKE_EXPORT int aclnnFlashAttentionScoreGradGetWorkspaceSize(
     const aclTensor* query, const aclTensor* keyIn, const aclTensor* value, const aclTensor* dy,
-    const aclTensor* pseShiftOptional, const aclTensor* dropMaskOptional, const aclTensor*
-    paddingMaskOptional, const aclTensor* attenMaskOptional, const aclTensor* softmaxMaxOptional,
-    const aclTensor* softmaxSumOptional, const aclTensor* softmaxInOptional, const aclTensor*
-    attentionInOptional, const aclIntArray* prefixOptional, double scaleValue, double keepProb,
-    int64_t preTokens, int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t innerPrecise,
+    const aclTensor* pseShiftOptional, const aclTensor* dropMaskOptional,
+    const aclTensor* paddingMaskOptional, const aclTensor* attenMaskOptional,
+    const aclTensor* softmaxMaxOptional, const aclTensor* softmaxSumOptional,
+    const aclTensor* softmaxInOptional, const aclTensor* attentionInOptional,
+    const aclIntArray* prefixOptional, double scaleValue, double keepProb, int64_t preTokens,
+    int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t innerPrecise,
     int64_t sparseMode, const aclTensor* dqOut, const aclTensor* dkOut, const aclTensor* dvOut,
     const aclTensor* dpseOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[25] = {};
@@ -4025,14 +4039,15 @@ DL_FAKE_EXPORT int aclnnFlashAttentionScoreGrad(void* workspace_, uint64_t bytes
 }
 DL_FAKE_EXPORT int aclnnFlashAttentionUnpaddingScoreGradGetWorkspaceSize(
     const aclTensor* query, const aclTensor* keyIn, const aclTensor* value, const aclTensor* dy,
-    const aclTensor* pseShiftOptional, const aclTensor* dropMaskOptional, const aclTensor*
-    paddingMaskOptional, const aclTensor* attenMaskOptional, const aclTensor* softmaxMaxOptional,
-    const aclTensor* softmaxSumOptional, const aclTensor* softmaxInOptional, const aclTensor*
-    attentionInOptional, const aclIntArray* prefixOptional, const aclIntArray*
-    actualSeqQLenOptional, const aclIntArray* actualSeqKvLenOptional, double scaleValue, double
-    keepProb, int64_t preTokens, int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t
-    innerPrecise, int64_t sparseMode, const aclTensor* dqOut, const aclTensor* dkOut, const
-    aclTensor* dvOut, const aclTensor* dpseOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* pseShiftOptional, const aclTensor* dropMaskOptional,
+    const aclTensor* paddingMaskOptional, const aclTensor* attenMaskOptional,
+    const aclTensor* softmaxMaxOptional, const aclTensor* softmaxSumOptional,
+    const aclTensor* softmaxInOptional, const aclTensor* attentionInOptional,
+    const aclIntArray* prefixOptional, const aclIntArray* actualSeqQLenOptional,
+    const aclIntArray* actualSeqKvLenOptional, double scaleValue, double keepProb,
+    int64_t preTokens, int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t innerPrecise,
+    int64_t sparseMode, const aclTensor* dqOut, const aclTensor* dkOut, const aclTensor* dvOut,
+    const aclTensor* dpseOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[27] = {};
   values_[0].object = query;
   values_[1].object = keyIn;
@@ -4068,14 +4083,15 @@ DL_FAKE_EXPORT int aclnnFlashAttentionUnpaddingScoreGrad(void* workspace_, uint6
   return execute(kFunctions[96], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnFlashAttentionVarLenScoreGetWorkspaceSize(
-    const aclTensor* query, const aclTensor* key, const aclTensor* value, const aclTensor*
-    realShiftOptional, const aclTensor* dropMaskOptional, const aclTensor* paddingMaskOptional,
-    const aclTensor* attenMaskOptional, const aclIntArray* prefixOptional, const aclIntArray*
-    actualSeqQLenOptional, const aclIntArray* actualSeqKvLenOptional, double scaleValue, double
-    keepProb, int64_t preTokens, int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t
-    innerPrecise, int64_t sparseMode, const aclTensor* softmaxMaxOut, const aclTensor*
-    softmaxSumOut, const aclTensor* softmaxOutOut, const aclTensor* attentionOutOut, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* query, const aclTensor* key, const aclTensor* value,
+    const aclTensor* realShiftOptional, const aclTensor* dropMaskOptional,
+    const aclTensor* paddingMaskOptional, const aclTensor* attenMaskOptional,
+    const aclIntArray* prefixOptional, const aclIntArray* actualSeqQLenOptional,
+    const aclIntArray* actualSeqKvLenOptional, double scaleValue, double keepProb,
+    int64_t preTokens, int64_t nextTokens, int64_t headNum, char* inputLayout, int64_t innerPrecise,
+    int64_t sparseMode, const aclTensor* softmaxMaxOut, const aclTensor* softmaxSumOut,
+    const aclTensor* softmaxOutOut, const aclTensor* attentionOutOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[22] = {};
   values_[0].object = query;
   values_[1].object = key;
@@ -4143,8 +4159,8 @@ DL_FAKE_EXPORT int aclnnForeachAddScalarV2(void* workspace_, uint64_t bytes_, ac
   return execute(kFunctions[100], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnForeachMulScalarGetWorkspaceSize(
-    const aclTensorList* x, const aclTensor* scalar, const aclTensorList* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensorList* x, const aclTensor* scalar, const aclTensorList* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = x;
   values_[1].object = scalar;
@@ -4182,8 +4198,8 @@ DL_FAKE_EXPORT int aclnnForeachNonFiniteCheckAndUnscale(void* workspace_, uint64
   return execute(kFunctions[103], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnForeachNormGetWorkspaceSize(
-    const aclTensorList* x, const aclScalar* scalar, const aclTensorList* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensorList* x, const aclScalar* scalar, const aclTensorList* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = x;
   values_[1].object = scalar;
@@ -4196,10 +4212,10 @@ DL_FAKE_EXPORT int aclnnForeachNorm(void* workspace_, uint64_t bytes_, aclOpExec
 }
 DL_FAKE_EXPORT int aclnnFusedAdamwGetWorkspaceSize(
     const aclTensorList* paramsRef, const aclTensorList* grads, const aclTensorList* expAvgsRef,
-    const aclTensorList* expAvgSqsRef, const aclTensorList* maxExpAvgSqsRef, const aclTensorList*
-    stateSteps, const aclTensor* gradScaleOptional, const aclTensor* foundInfOptional, double lr,
-    double beta1, double beta2, double weightDecay, double eps, bool amsgrad, bool maximize,
-    uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensorList* expAvgSqsRef, const aclTensorList* maxExpAvgSqsRef,
+    const aclTensorList* stateSteps, const aclTensor* gradScaleOptional,
+    const aclTensor* foundInfOptional, double lr, double beta1, double beta2, double weightDecay,
+    double eps, bool amsgrad, bool maximize, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[15] = {};
   values_[0].object = paramsRef;
   values_[1].object = grads;
@@ -4223,10 +4239,10 @@ DL_FAKE_EXPORT int aclnnFusedAdamw(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[105], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnFusedSgdGetWorkspaceSize(
-    const aclTensorList* paramsRef, const aclTensorList* gradsRef, const aclTensorList*
-    momentumBufferListOptionalRef, const aclTensor* gradScaleOptional, float weightDecay, float
-    momentum, float lr, float dampening, bool nesterov, bool maximize, bool isFirstStep, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensorList* paramsRef, const aclTensorList* gradsRef,
+    const aclTensorList* momentumBufferListOptionalRef, const aclTensor* gradScaleOptional,
+    float weightDecay, float momentum, float lr, float dampening, bool nesterov, bool maximize,
+    bool isFirstStep, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[11] = {};
   values_[0].object = paramsRef;
   values_[1].object = gradsRef;
@@ -4246,8 +4262,8 @@ DL_FAKE_EXPORT int aclnnFusedSgd(void* workspace_, uint64_t bytes_, aclOpExecuto
   return execute(kFunctions[106], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnGatherGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, const aclTensor* index, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, const aclTensor* index, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -4352,9 +4368,9 @@ DL_FAKE_EXPORT int aclnnGroupNorm(void* workspace_, uint64_t bytes_, aclOpExecut
 }
 DL_FAKE_EXPORT int aclnnGroupNormBackwardGetWorkspaceSize(
     const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean, const aclTensor* rstd,
-    const aclTensor* gamma, int64_t N, int64_t C, int64_t HxW, int64_t group, const aclBoolArray*
-    outputMask, aclTensor* gradInput, aclTensor* gradGammaOut, aclTensor* gradBetaOut, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gamma, int64_t N, int64_t C, int64_t HxW, int64_t group,
+    const aclBoolArray* outputMask, aclTensor* gradInput, aclTensor* gradGammaOut,
+    aclTensor* gradBetaOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[13] = {};
   values_[0].object = gradOut;
   values_[1].object = input;
@@ -4415,8 +4431,8 @@ DL_FAKE_EXPORT int aclnnHardshrink(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[117], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnHardshrinkBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclScalar* lambd, aclTensor*
-    gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclScalar* lambd,
+    aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -4453,8 +4469,8 @@ DL_FAKE_EXPORT int aclnnHardsigmoidBackward(void* workspace_, uint64_t bytes_, a
   return execute(kFunctions[120], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnHardswishGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* out, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, const aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = self;
   values_[1].object = out;
@@ -4478,8 +4494,8 @@ DL_FAKE_EXPORT int aclnnHardswishBackward(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[122], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnHardtanhGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* clipValueMin, const aclScalar* clipValueMax, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* clipValueMin, const aclScalar* clipValueMax,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = clipValueMin;
@@ -4507,9 +4523,9 @@ DL_FAKE_EXPORT int aclnnHardtanhBackward(void* workspace_, uint64_t bytes_, aclO
   return execute(kFunctions[124], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnIm2colGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* dilation, const
-    aclIntArray* padding, const aclIntArray* stride, const aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* dilation,
+    const aclIntArray* padding, const aclIntArray* stride, const aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = self;
   values_[1].object = kernelSize;
@@ -4524,9 +4540,9 @@ DL_FAKE_EXPORT int aclnnIm2col(void* workspace_, uint64_t bytes_, aclOpExecutor*
   return execute(kFunctions[125], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnIm2colBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclIntArray* inputSize, const aclIntArray* kernelSize, const
-    aclIntArray* dilation, const aclIntArray* padding, const aclIntArray* stride, aclTensor* out,
-    uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclIntArray* inputSize, const aclIntArray* kernelSize,
+    const aclIntArray* dilation, const aclIntArray* padding, const aclIntArray* stride,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[7] = {};
   values_[0].object = gradOutput;
   values_[1].object = inputSize;
@@ -4542,14 +4558,14 @@ DL_FAKE_EXPORT int aclnnIm2colBackward(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[126], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnIncreFlashAttentionV4GetWorkspaceSize(
-    const aclTensor* query, const aclTensorList* key, const aclTensorList* value, const aclTensor*
-    pseShift, const aclTensor* attenMask, const aclIntArray* actualSeqLengths, const aclTensor*
-    dequantScale1, const aclTensor* quantScale1, const aclTensor* dequantScale2, const aclTensor*
-    quantScale2, const aclTensor* quantOffset2, const aclTensor* antiquantScale, const aclTensor*
-    antiquantOffset, const aclTensor* blocktable, const aclTensor* kvPaddingSize, int64_t numHeads,
-    double scaleValue, char* inputLayout, int64_t numKeyValueHeads, int64_t blockSize, int64_t
-    innerPrecise, const aclTensor* attentionOut, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* query, const aclTensorList* key, const aclTensorList* value,
+    const aclTensor* pseShift, const aclTensor* attenMask, const aclIntArray* actualSeqLengths,
+    const aclTensor* dequantScale1, const aclTensor* quantScale1, const aclTensor* dequantScale2,
+    const aclTensor* quantScale2, const aclTensor* quantOffset2, const aclTensor* antiquantScale,
+    const aclTensor* antiquantOffset, const aclTensor* blocktable, const aclTensor* kvPaddingSize,
+    int64_t numHeads, double scaleValue, char* inputLayout, int64_t numKeyValueHeads,
+    int64_t blockSize, int64_t innerPrecise, const aclTensor* attentionOut,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[22] = {};
   values_[0].object = query;
   values_[1].object = key;
@@ -4593,8 +4609,8 @@ DL_FAKE_EXPORT int aclnnIndex(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[128], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnIndexAddGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, const aclTensor* index, const aclTensor* source, const
-    aclScalar* alpha, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, const aclTensor* index, const aclTensor* source,
+    const aclScalar* alpha, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -4609,8 +4625,8 @@ DL_FAKE_EXPORT int aclnnIndexAdd(void* workspace_, uint64_t bytes_, aclOpExecuto
   return execute(kFunctions[129], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnIndexFillGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, const aclTensor* index, const aclScalar* value, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, const aclTensor* index, const aclScalar* value,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -4624,8 +4640,8 @@ DL_FAKE_EXPORT int aclnnIndexFill(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[130], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnIndexPutImplGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensorList* indices, const aclTensor* values, bool accumulate, bool
-    unsafe, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensorList* indices, const aclTensor* values, bool accumulate,
+    bool unsafe, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = selfRef;
   values_[1].object = indices;
@@ -4639,8 +4655,8 @@ DL_FAKE_EXPORT int aclnnIndexPutImpl(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[131], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnIndexSelectGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, const aclTensor* index, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, const aclTensor* index, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -4673,8 +4689,8 @@ DL_FAKE_EXPORT int aclnnInplaceAcosh(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[134], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceAddGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* other, const aclScalar* alpha, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, const aclTensor* other, const aclScalar* alpha,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4686,8 +4702,8 @@ DL_FAKE_EXPORT int aclnnInplaceAdd(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[135], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceAddcdivGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* tensor1, const aclTensor* tensor2, const aclScalar*
-    value, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, const aclTensor* tensor1, const aclTensor* tensor2,
+    const aclScalar* value, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = selfRef;
   values_[1].object = tensor1;
@@ -4700,8 +4716,8 @@ DL_FAKE_EXPORT int aclnnInplaceAddcdiv(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[136], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceAddcmulGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* tensor1, const aclTensor* tensor2, const aclScalar*
-    value, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, const aclTensor* tensor1, const aclTensor* tensor2,
+    const aclScalar* value, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = selfRef;
   values_[1].object = tensor1;
@@ -4714,8 +4730,8 @@ DL_FAKE_EXPORT int aclnnInplaceAddcmul(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[137], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceAddsGetWorkspaceSize(
-    const aclTensor* selfRef, const aclScalar* other, const aclScalar* alpha, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, const aclScalar* other, const aclScalar* alpha,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4767,9 +4783,9 @@ DL_FAKE_EXPORT int aclnnInplaceAtanh(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[142], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceBaddbmmGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* batch1, const aclTensor* batch2, const aclScalar*
-    beta, const aclScalar* alpha, int8_t cubeMathType, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclTensor* batch1, const aclTensor* batch2,
+    const aclScalar* beta, const aclScalar* alpha, int8_t cubeMathType, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = selfRef;
   values_[1].object = batch1;
@@ -4784,8 +4800,8 @@ DL_FAKE_EXPORT int aclnnInplaceBaddbmm(void* workspace_, uint64_t bytes_, aclOpE
   return execute(kFunctions[143], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceBernoulliGetWorkspaceSize(
-    const aclTensor* selfRef, const aclScalar* prob, int64_t seed, int64_t offset, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, const aclScalar* prob, int64_t seed, int64_t offset,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = selfRef;
   values_[1].object = prob;
@@ -4798,8 +4814,8 @@ DL_FAKE_EXPORT int aclnnInplaceBernoulli(void* workspace_, uint64_t bytes_, aclO
   return execute(kFunctions[144], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceBernoulliTensorGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* prob, int64_t seed, int64_t offset, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, const aclTensor* prob, int64_t seed, int64_t offset,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = selfRef;
   values_[1].object = prob;
@@ -4812,8 +4828,8 @@ DL_FAKE_EXPORT int aclnnInplaceBernoulliTensor(void* workspace_, uint64_t bytes_
   return execute(kFunctions[145], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceBitwiseAndScalarGetWorkspaceSize(
-    const aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4824,8 +4840,8 @@ DL_FAKE_EXPORT int aclnnInplaceBitwiseAndScalar(void* workspace_, uint64_t bytes
   return execute(kFunctions[146], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceBitwiseAndTensorGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4836,7 +4852,8 @@ DL_FAKE_EXPORT int aclnnInplaceBitwiseAndTensor(void* workspace_, uint64_t bytes
   return execute(kFunctions[147], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceBitwiseOrScalarGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4847,7 +4864,8 @@ DL_FAKE_EXPORT int aclnnInplaceBitwiseOrScalar(void* workspace_, uint64_t bytes_
   return execute(kFunctions[148], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceBitwiseOrTensorGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4880,7 +4898,8 @@ DL_FAKE_EXPORT int aclnnInplaceClampMax(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[151], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceClampMaxTensorGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* max, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* max, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = max;
@@ -4891,8 +4910,8 @@ DL_FAKE_EXPORT int aclnnInplaceClampMaxTensor(void* workspace_, uint64_t bytes_,
   return execute(kFunctions[152], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceClampMinTensorGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* clipValueMin, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    aclTensor* selfRef, const aclTensor* clipValueMin, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = clipValueMin;
@@ -4903,7 +4922,8 @@ DL_FAKE_EXPORT int aclnnInplaceClampMinTensor(void* workspace_, uint64_t bytes_,
   return execute(kFunctions[153], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceCopyGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* src, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* src, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = src;
@@ -4934,7 +4954,8 @@ DL_FAKE_EXPORT int aclnnInplaceCosh(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[156], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceDivGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4945,7 +4966,8 @@ DL_FAKE_EXPORT int aclnnInplaceDiv(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[157], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceDivsGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4956,8 +4978,8 @@ DL_FAKE_EXPORT int aclnnInplaceDivs(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[158], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceEqScalarGetWorkspaceSize(
-    const aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -4968,8 +4990,8 @@ DL_FAKE_EXPORT int aclnnInplaceEqScalar(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[159], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceEqTensorGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5020,7 +5042,8 @@ DL_FAKE_EXPORT int aclnnInplaceExpm1(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[164], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceFillScalarGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* value, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* value, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = value;
@@ -5041,7 +5064,8 @@ DL_FAKE_EXPORT int aclnnInplaceFloor(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[166], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceGeScalarGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5052,7 +5076,8 @@ DL_FAKE_EXPORT int aclnnInplaceGeScalar(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[167], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceGeTensorGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5063,7 +5088,8 @@ DL_FAKE_EXPORT int aclnnInplaceGeTensor(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[168], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceGtScalarGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5074,8 +5100,8 @@ DL_FAKE_EXPORT int aclnnInplaceGtScalar(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[169], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceGtTensorGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5096,8 +5122,8 @@ DL_FAKE_EXPORT int aclnnInplaceHardswish(void* workspace_, uint64_t bytes_, aclO
   return execute(kFunctions[171], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceHardtanhGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* clipValueMin, const aclScalar* clipValueMax, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* clipValueMin, const aclScalar* clipValueMax,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = selfRef;
   values_[1].object = clipValueMin;
@@ -5109,8 +5135,8 @@ DL_FAKE_EXPORT int aclnnInplaceHardtanh(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[172], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceIndexCopyGetWorkspaceSize(
-    aclTensor* selfRef, int64_t dim, const aclTensor* index, const aclTensor* source, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, int64_t dim, const aclTensor* index, const aclTensor* source,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = selfRef;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -5123,8 +5149,8 @@ DL_FAKE_EXPORT int aclnnInplaceIndexCopy(void* workspace_, uint64_t bytes_, aclO
   return execute(kFunctions[173], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceIndexFillGetWorkspaceSize(
-    aclTensor* selfRef, int64_t dim, const aclTensor* index, const aclScalar* value, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, int64_t dim, const aclTensor* index, const aclScalar* value,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = selfRef;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -5137,7 +5163,8 @@ DL_FAKE_EXPORT int aclnnInplaceIndexFill(void* workspace_, uint64_t bytes_, aclO
   return execute(kFunctions[174], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceLeScalarGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5148,7 +5175,8 @@ DL_FAKE_EXPORT int aclnnInplaceLeScalar(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[175], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceLeTensorGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5159,8 +5187,8 @@ DL_FAKE_EXPORT int aclnnInplaceLeTensor(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[176], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceLeakyReluGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* negativeSlope, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    aclTensor* selfRef, const aclScalar* negativeSlope, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = negativeSlope;
@@ -5224,7 +5252,8 @@ DL_FAKE_EXPORT int aclnnInplaceLog2(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[182], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceLogicalAndGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5245,7 +5274,8 @@ DL_FAKE_EXPORT int aclnnInplaceLogicalNot(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[184], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceLogicalOrGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5256,8 +5286,8 @@ DL_FAKE_EXPORT int aclnnInplaceLogicalOr(void* workspace_, uint64_t bytes_, aclO
   return execute(kFunctions[185], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceLtScalarGetWorkspaceSize(
-    const aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5268,8 +5298,8 @@ DL_FAKE_EXPORT int aclnnInplaceLtScalar(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[186], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceLtTensorGetWorkspaceSize(
-    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5319,7 +5349,8 @@ DL_FAKE_EXPORT int aclnnInplaceMaskedScatter(void* workspace_, uint64_t bytes_, 
   return execute(kFunctions[190], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceMulGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5330,7 +5361,8 @@ DL_FAKE_EXPORT int aclnnInplaceMul(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[191], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceMulsGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5341,7 +5373,8 @@ DL_FAKE_EXPORT int aclnnInplaceMuls(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[192], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceNeScalarGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5352,7 +5385,8 @@ DL_FAKE_EXPORT int aclnnInplaceNeScalar(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[193], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceNeTensorGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = selfRef;
   values_[1].object = other;
@@ -5373,8 +5407,8 @@ DL_FAKE_EXPORT int aclnnInplaceNeg(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[195], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceNormalGetWorkspaceSize(
-    const aclTensor* selfRef, float mean, float std, int64_t seed, int64_t offset, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, float mean, float std, int64_t seed, int64_t offset,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = selfRef;
   values_[1].number = static_cast<double>(mean);
@@ -5398,8 +5432,8 @@ DL_FAKE_EXPORT int aclnnInplaceOne(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[197], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplacePowTensorScalarGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* exponent, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, const aclScalar* exponent, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = self;
   values_[1].object = exponent;
@@ -5410,8 +5444,8 @@ DL_FAKE_EXPORT int aclnnInplacePowTensorScalar(void* workspace_, uint64_t bytes_
   return execute(kFunctions[198], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplacePowTensorTensorGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* exponent, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, const aclTensor* exponent, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = self;
   values_[1].object = exponent;
@@ -5422,8 +5456,8 @@ DL_FAKE_EXPORT int aclnnInplacePowTensorTensor(void* workspace_, uint64_t bytes_
   return execute(kFunctions[199], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceRandomGetWorkspaceSize(
-    const aclTensor* selfRef, int64_t from, int64_t to, int64_t seed, int64_t offset, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, int64_t from, int64_t to, int64_t seed, int64_t offset,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = selfRef;
   values_[1].integer = static_cast<int64_t>(from);
@@ -5583,8 +5617,8 @@ DL_FAKE_EXPORT int aclnnInplaceTanh(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[213], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceThresholdGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* threshold, const aclScalar* value, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    aclTensor* selfRef, const aclScalar* threshold, const aclScalar* value,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = selfRef;
   values_[1].object = threshold;
@@ -5607,8 +5641,8 @@ DL_FAKE_EXPORT int aclnnInplaceTriu(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[215], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnInplaceUniformGetWorkspaceSize(
-    const aclTensor* selfRef, double from, double to, uint64_t seed, uint64_t offset, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* selfRef, double from, double to, uint64_t seed, uint64_t offset,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = selfRef;
   values_[1].number = static_cast<double>(from);
@@ -5651,10 +5685,11 @@ DL_FAKE_EXPORT int aclnnLayerNorm(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[218], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLayerNormBackwardGetWorkspaceSize(
-    const aclTensor* gradOut, const aclTensor* input, const aclIntArray* normalizedShape, const
-    aclTensor* mean, const aclTensor* rstd, const aclTensor* weightOptional, const aclTensor*
-    biasOptional, const aclBoolArray* outputMask, aclTensor* gradInputOut, aclTensor* gradWeightOut,
-    aclTensor* gradBiasOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOut, const aclTensor* input, const aclIntArray* normalizedShape,
+    const aclTensor* mean, const aclTensor* rstd, const aclTensor* weightOptional,
+    const aclTensor* biasOptional, const aclBoolArray* outputMask, aclTensor* gradInputOut,
+    aclTensor* gradWeightOut, aclTensor* gradBiasOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[11] = {};
   values_[0].object = gradOut;
   values_[1].object = input;
@@ -5700,8 +5735,8 @@ DL_FAKE_EXPORT int aclnnLeTensor(void* workspace_, uint64_t bytes_, aclOpExecuto
   return execute(kFunctions[221], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLeakyReluGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* negativeSlope, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* negativeSlope, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = self;
   values_[1].object = negativeSlope;
@@ -5713,8 +5748,8 @@ DL_FAKE_EXPORT int aclnnLeakyRelu(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[222], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLeakyReluBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclScalar* negativeSlope, bool
-    selfIsResult, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclScalar* negativeSlope,
+    bool selfIsResult, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -5728,8 +5763,8 @@ DL_FAKE_EXPORT int aclnnLeakyReluBackward(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[223], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLerpGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* end, const aclTensor* weight, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* end, const aclTensor* weight, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = end;
@@ -5742,8 +5777,8 @@ DL_FAKE_EXPORT int aclnnLerp(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[224], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLerpsGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* end, const aclScalar* weight, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* end, const aclScalar* weight, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = end;
@@ -5767,8 +5802,8 @@ DL_FAKE_EXPORT int aclnnLgamma(void* workspace_, uint64_t bytes_, aclOpExecutor*
   return execute(kFunctions[226], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLinalgCholeskyGetWorkspaceSize(
-    const aclTensor* self, bool upper, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, bool upper, aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(upper);
@@ -5794,8 +5829,8 @@ DL_FAKE_EXPORT int aclnnLinalgQr(void* workspace_, uint64_t bytes_, aclOpExecuto
   return execute(kFunctions[228], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLinalgVectorNormGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* ord, const aclIntArray* dims, bool keepDims, aclDataType
-    dtype, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* ord, const aclIntArray* dims, bool keepDims,
+    aclDataType dtype, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = self;
   values_[1].object = ord;
@@ -5810,8 +5845,8 @@ DL_FAKE_EXPORT int aclnnLinalgVectorNorm(void* workspace_, uint64_t bytes_, aclO
   return execute(kFunctions[229], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLinspaceGetWorkspaceSize(
-    const aclScalar* start, const aclScalar* end, int64_t steps, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclScalar* start, const aclScalar* end, int64_t steps, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = start;
   values_[1].object = end;
@@ -5857,8 +5892,8 @@ DL_FAKE_EXPORT int aclnnLog1p(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[233], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLog2GetWorkspaceSize(
-    const aclTensor* self, const aclTensor* out, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, const aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = self;
   values_[1].object = out;
@@ -5869,8 +5904,8 @@ DL_FAKE_EXPORT int aclnnLog2(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[234], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLogSigmoidBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* buffer, aclTensor*
-    gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* buffer,
+    aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -5896,8 +5931,8 @@ DL_FAKE_EXPORT int aclnnLogSigmoidForward(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[236], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLogSoftmaxGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, int64_t dim, aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -5909,8 +5944,8 @@ DL_FAKE_EXPORT int aclnnLogSoftmax(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[237], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnLogSoftmaxBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* output, int64_t dim, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* output, int64_t dim, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = gradOutput;
   values_[1].object = output;
@@ -5999,8 +6034,8 @@ DL_FAKE_EXPORT int aclnnMaskedSelect(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[244], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMatmulGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cubeMathType, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cubeMathType,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = mat2;
@@ -6013,9 +6048,9 @@ DL_FAKE_EXPORT int aclnnMatmul(void* workspace_, uint64_t bytes_, aclOpExecutor*
   return execute(kFunctions[245], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMatmulAllReduceGetWorkspaceSize(
-    const aclTensor* x1, const aclTensor* x2, const aclTensor* bias, const char* group, const char*
-    reduceOp, int64_t commTurn, int64_t streamMode, const aclTensor* output, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* x1, const aclTensor* x2, const aclTensor* bias, const char* group,
+    const char* reduceOp, int64_t commTurn, int64_t streamMode, const aclTensor* output,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = x1;
   values_[1].object = x2;
@@ -6043,8 +6078,8 @@ DL_FAKE_EXPORT int aclnnMax(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[247], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMaxDimGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -6058,9 +6093,9 @@ DL_FAKE_EXPORT int aclnnMaxDim(void* workspace_, uint64_t bytes_, aclOpExecutor*
   return execute(kFunctions[248], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMaxPoolGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* kernelShape, const aclIntArray* strides, int64_t
-    autoPad, const aclIntArray* pads, const aclIntArray* dilations, int64_t ceilMode, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* kernelShape, const aclIntArray* strides,
+    int64_t autoPad, const aclIntArray* pads, const aclIntArray* dilations, int64_t ceilMode,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = self;
   values_[1].object = kernelShape;
@@ -6077,9 +6112,9 @@ DL_FAKE_EXPORT int aclnnMaxPool(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[249], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMaxPool2dWithIndicesGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* stride, const
-    aclIntArray* padding, const aclIntArray* dilation, bool ceilMode, aclTensor* out, aclTensor*
-    indices, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* stride,
+    const aclIntArray* padding, const aclIntArray* dilation, bool ceilMode, aclTensor* out,
+    aclTensor* indices, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = self;
   values_[1].object = kernelSize;
@@ -6096,9 +6131,10 @@ DL_FAKE_EXPORT int aclnnMaxPool2dWithIndices(void* workspace_, uint64_t bytes_, 
   return execute(kFunctions[250], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMaxPool2dWithIndicesBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices, const aclIntArray*
-    kernelSize, const aclIntArray* stride, const aclIntArray* padding, const aclIntArray* dilation,
-    bool ceilMode, aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices,
+    const aclIntArray* kernelSize, const aclIntArray* stride, const aclIntArray* padding,
+    const aclIntArray* dilation, bool ceilMode, aclTensor* gradInput, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[9] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -6116,9 +6152,9 @@ DL_FAKE_EXPORT int aclnnMaxPool2dWithIndicesBackward(void* workspace_, uint64_t 
   return execute(kFunctions[251], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMaxPool3dWithArgmaxGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* stride, const
-    aclIntArray* padding, const aclIntArray* dilation, bool ceilMode, aclTensor* out, aclTensor*
-    indices, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* kernelSize, const aclIntArray* stride,
+    const aclIntArray* padding, const aclIntArray* dilation, bool ceilMode, aclTensor* out,
+    aclTensor* indices, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = self;
   values_[1].object = kernelSize;
@@ -6135,9 +6171,10 @@ DL_FAKE_EXPORT int aclnnMaxPool3dWithArgmax(void* workspace_, uint64_t bytes_, a
   return execute(kFunctions[252], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMaxPool3dWithArgmaxBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices, const aclIntArray*
-    kernelSize, const aclIntArray* stride, const aclIntArray* padding, const aclIntArray* dilation,
-    bool ceilMode, aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* indices,
+    const aclIntArray* kernelSize, const aclIntArray* stride, const aclIntArray* padding,
+    const aclIntArray* dilation, bool ceilMode, aclTensor* gradInput, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[9] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -6194,8 +6231,8 @@ DL_FAKE_EXPORT int aclnnMin(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[256], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMinDimGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -6233,8 +6270,8 @@ DL_FAKE_EXPORT int aclnnMish(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[259], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMishBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, aclTensor* gradInput, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, aclTensor* gradInput,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -6246,8 +6283,8 @@ DL_FAKE_EXPORT int aclnnMishBackward(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[260], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMmGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cubeMathType, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cubeMathType,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = mat2;
@@ -6260,8 +6297,8 @@ DL_FAKE_EXPORT int aclnnMm(void* workspace_, uint64_t bytes_, aclOpExecutor* exe
   return execute(kFunctions[261], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMseLossGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* target, int64_t reduction, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* target, int64_t reduction, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = target;
@@ -6315,10 +6352,10 @@ DL_FAKE_EXPORT int aclnnMuls(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[265], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMultiScaleDeformableAttentionGradGetWorkspaceSize(
-    const aclTensor* value, const aclTensor* spatialShape, const aclTensor* levelStartIndex, const
-    aclTensor* location, const aclTensor* attnWeight, const aclTensor* gradOutput, aclTensor*
-    gradValue, aclTensor* gradLocation, aclTensor* gradAttnWeight, uint64_t* workspace_size_,
-    aclOpExecutor** executor_) {
+    const aclTensor* value, const aclTensor* spatialShape, const aclTensor* levelStartIndex,
+    const aclTensor* location, const aclTensor* attnWeight, const aclTensor* gradOutput,
+    aclTensor* gradValue, aclTensor* gradLocation, aclTensor* gradAttnWeight,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[9] = {};
   values_[0].object = value;
   values_[1].object = spatialShape;
@@ -6336,9 +6373,9 @@ DL_FAKE_EXPORT int aclnnMultiScaleDeformableAttentionGrad(void* workspace_, uint
   return execute(kFunctions[266], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnMultiScaleDeformableAttnFunctionGetWorkspaceSize(
-    const aclTensor* value, const aclTensor* spatialShape, const aclTensor* levelStartIndex, const
-    aclTensor* location, const aclTensor* attnWeight, aclTensor* output, uint64_t* workspace_size_,
-    aclOpExecutor** executor_) {
+    const aclTensor* value, const aclTensor* spatialShape, const aclTensor* levelStartIndex,
+    const aclTensor* location, const aclTensor* attnWeight, aclTensor* output,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = value;
   values_[1].object = spatialShape;
@@ -6387,9 +6424,9 @@ DL_FAKE_EXPORT int aclnnNLLLoss(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[269], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnNLLLossBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* target, const aclTensor*
-    weight, int64_t reduction, int64_t ignoreIndex, const aclTensor* totalWeight, aclTensor* out,
-    uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclTensor* target,
+    const aclTensor* weight, int64_t reduction, int64_t ignoreIndex, const aclTensor* totalWeight,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -6469,8 +6506,8 @@ DL_FAKE_EXPORT int aclnnNorm(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[275], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnNpuFormatCastGetWorkspaceSize(
-    const aclTensor* srcTensor, aclTensor* dstTensor, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* srcTensor, aclTensor* dstTensor, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = srcTensor;
   values_[1].object = dstTensor;
@@ -6523,8 +6560,8 @@ DL_FAKE_EXPORT int aclnnPolar(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[279], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnPowScalarTensorGetWorkspaceSize(
-    const aclScalar* self, const aclTensor* exponent, const aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclScalar* self, const aclTensor* exponent, const aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = self;
   values_[1].object = exponent;
@@ -6536,8 +6573,8 @@ DL_FAKE_EXPORT int aclnnPowScalarTensor(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[280], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnPowTensorScalarGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* exponent, const aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* exponent, const aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = self;
   values_[1].object = exponent;
@@ -6562,8 +6599,8 @@ DL_FAKE_EXPORT int aclnnPowTensorTensor(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[282], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnProdDimGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, bool keepDim, aclDataType dtype, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, bool keepDim, aclDataType dtype, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -6578,9 +6615,10 @@ DL_FAKE_EXPORT int aclnnProdDim(void* workspace_, uint64_t bytes_, aclOpExecutor
 }
 DL_FAKE_EXPORT int aclnnPromptFlashAttentionGetWorkspaceSize(
     const aclTensor* query, const aclTensor* key, const aclTensor* value, const aclTensor* pseShift,
-    const aclTensor* attenMask, const aclIntArray* actualSeqLengths, int64_t numHeads, double
-    scaleValue, int64_t preTokens, int64_t nextTokens, char* inputLayout, int64_t numKeyValueHeads,
-    const aclTensor* attentionOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* attenMask, const aclIntArray* actualSeqLengths, int64_t numHeads,
+    double scaleValue, int64_t preTokens, int64_t nextTokens, char* inputLayout,
+    int64_t numKeyValueHeads, const aclTensor* attentionOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[13] = {};
   values_[0].object = query;
   values_[1].object = key;
@@ -6638,8 +6676,8 @@ DL_FAKE_EXPORT int aclnnReciprocal(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[287], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnReduceSumGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* dims, bool keepDims, aclDataType dtype, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* dims, bool keepDims, aclDataType dtype,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].object = dims;
@@ -6653,8 +6691,8 @@ DL_FAKE_EXPORT int aclnnReduceSum(void* workspace_, uint64_t bytes_, aclOpExecut
   return execute(kFunctions[288], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnReluGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* out, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, const aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = self;
   values_[1].object = out;
@@ -6717,8 +6755,8 @@ DL_FAKE_EXPORT int aclnnRepeat(void* workspace_, uint64_t bytes_, aclOpExecutor*
   return execute(kFunctions[293], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnRmsNormGetWorkspaceSize(
-    const aclTensor* x, const aclTensor* gamma, double epsilon, const aclTensor* yOut, const
-    aclTensor* rstdOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* x, const aclTensor* gamma, double epsilon, const aclTensor* yOut,
+    const aclTensor* rstdOut, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = x;
   values_[1].object = gamma;
@@ -6732,9 +6770,9 @@ DL_FAKE_EXPORT int aclnnRmsNorm(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[294], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnRmsNormGradGetWorkspaceSize(
-    const aclTensor* dy, const aclTensor* x, const aclTensor* rstd, const aclTensor* gamma, const
-    aclTensor* dxOut, const aclTensor* dgammaOut, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* dy, const aclTensor* x, const aclTensor* rstd, const aclTensor* gamma,
+    const aclTensor* dxOut, const aclTensor* dgammaOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = dy;
   values_[1].object = x;
@@ -6749,9 +6787,9 @@ DL_FAKE_EXPORT int aclnnRmsNormGrad(void* workspace_, uint64_t bytes_, aclOpExec
   return execute(kFunctions[295], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnRoiAlignV2GetWorkspaceSize(
-    const aclTensor* self, const aclTensor* boxes, int64_t pooledHeight, int64_t pooledWidth, float
-    spatialScale, int64_t samplingRatio, bool aligned, aclTensor* out, uint64_t* workspace_size_,
-    aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* boxes, int64_t pooledHeight, int64_t pooledWidth,
+    float spatialScale, int64_t samplingRatio, bool aligned, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[8] = {};
   values_[0].object = self;
   values_[1].object = boxes;
@@ -6768,9 +6806,9 @@ DL_FAKE_EXPORT int aclnnRoiAlignV2(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[296], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnRoiAlignV2BackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* boxes, const aclIntArray* inputShape, int64_t
-    pooledHeight, int64_t pooledWidth, float spatialScale, int64_t samplingRatio, bool aligned,
-    aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* boxes, const aclIntArray* inputShape,
+    int64_t pooledHeight, int64_t pooledWidth, float spatialScale, int64_t samplingRatio,
+    bool aligned, aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[9] = {};
   values_[0].object = gradOutput;
   values_[1].object = boxes;
@@ -6868,8 +6906,8 @@ DL_FAKE_EXPORT int aclnnScaledMaskedSoftmax(void* workspace_, uint64_t bytes_, a
   return execute(kFunctions[303], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnScaledMaskedSoftmaxBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* y, const aclTensor* mask, double scale, bool
-    fixTriuMask, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* y, const aclTensor* mask, double scale,
+    bool fixTriuMask, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = gradOutput;
   values_[1].object = y;
@@ -6884,8 +6922,8 @@ DL_FAKE_EXPORT int aclnnScaledMaskedSoftmaxBackward(void* workspace_, uint64_t b
   return execute(kFunctions[304], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnScatterGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, const aclTensor* index, const aclTensor* src, int64_t
-    reduce, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, const aclTensor* index, const aclTensor* src,
+    int64_t reduce, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -6900,8 +6938,8 @@ DL_FAKE_EXPORT int aclnnScatter(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[305], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnScatterAddGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, const aclTensor* index, const aclTensor* src, aclTensor*
-    out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, const aclTensor* index, const aclTensor* src,
+    aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -6915,8 +6953,8 @@ DL_FAKE_EXPORT int aclnnScatterAdd(void* workspace_, uint64_t bytes_, aclOpExecu
   return execute(kFunctions[306], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnScatterValueGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, const aclTensor* index, const aclScalar* value, int64_t
-    reduce, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, int64_t dim, const aclTensor* index, const aclScalar* value,
+    int64_t reduce, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -6942,8 +6980,8 @@ DL_FAKE_EXPORT int aclnnSigmoid(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[308], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSigmoidBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* output, aclTensor* gradInput, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* output, aclTensor* gradInput,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = gradOutput;
   values_[1].object = output;
@@ -6955,7 +6993,8 @@ DL_FAKE_EXPORT int aclnnSigmoidBackward(void* workspace_, uint64_t bytes_, aclOp
   return execute(kFunctions[309], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSignGetWorkspaceSize(
-    const aclTensor* self, aclTensor* result, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, aclTensor* result, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[2] = {};
   values_[0].object = self;
   values_[1].object = result;
@@ -6977,8 +7016,8 @@ DL_FAKE_EXPORT int aclnnSilu(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[311], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSiluBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, aclTensor* gradInput, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, aclTensor* gradInput,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -7028,8 +7067,8 @@ DL_FAKE_EXPORT int aclnnSlice(void* workspace_, uint64_t bytes_, aclOpExecutor* 
   return execute(kFunctions[315], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSmoothL1LossGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* target, int64_t reduction, float beta, aclTensor*
-    result, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* target, int64_t reduction, float beta,
+    aclTensor* result, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = self;
   values_[1].object = target;
@@ -7059,8 +7098,8 @@ DL_FAKE_EXPORT int aclnnSmoothL1LossBackward(void* workspace_, uint64_t bytes_, 
   return execute(kFunctions[317], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSoftmaxGetWorkspaceSize(
-    const aclTensor* self, int64_t dim, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* self, int64_t dim, aclTensor* out, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(dim);
@@ -7072,8 +7111,8 @@ DL_FAKE_EXPORT int aclnnSoftmax(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[318], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSoftmaxBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* output, int64_t dim, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* output, int64_t dim, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = gradOutput;
   values_[1].object = output;
@@ -7100,8 +7139,9 @@ DL_FAKE_EXPORT int aclnnSoftplus(void* workspace_, uint64_t bytes_, aclOpExecuto
   return execute(kFunctions[320], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSoftplusBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* self, const aclScalar* beta, const aclScalar*
-    threshold, aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* self, const aclScalar* beta,
+    const aclScalar* threshold, aclTensor* gradInput, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = gradOutput;
   values_[1].object = self;
@@ -7144,8 +7184,8 @@ DL_FAKE_EXPORT int aclnnSort(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[323], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSplitWithSizeGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* splitSize, int64_t dim, aclTensorList* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* splitSize, int64_t dim, aclTensorList* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = splitSize;
@@ -7197,8 +7237,8 @@ DL_FAKE_EXPORT int aclnnStd(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[327], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSubGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* other, const aclScalar* alpha, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclTensor* other, const aclScalar* alpha, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = other;
@@ -7211,8 +7251,8 @@ DL_FAKE_EXPORT int aclnnSub(void* workspace_, uint64_t bytes_, aclOpExecutor* ex
   return execute(kFunctions[328], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnSubsGetWorkspaceSize(
-    const aclTensor* self, const aclScalar* other, const aclScalar* alpha, aclTensor* out, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclScalar* other, const aclScalar* alpha, aclTensor* out,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[4] = {};
   values_[0].object = self;
   values_[1].object = other;
@@ -7247,8 +7287,8 @@ DL_FAKE_EXPORT int aclnnTanh(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[331], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnTanhBackwardGetWorkspaceSize(
-    const aclTensor* gradOutput, const aclTensor* output, aclTensor* gradInput, uint64_t*
-    workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOutput, const aclTensor* output, aclTensor* gradInput,
+    uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[3] = {};
   values_[0].object = gradOutput;
   values_[1].object = output;
@@ -7260,8 +7300,8 @@ DL_FAKE_EXPORT int aclnnTanhBackward(void* workspace_, uint64_t bytes_, aclOpExe
   return execute(kFunctions[332], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnThreeInterpolateBackwardGetWorkspaceSize(
-    const aclTensor* grad_x, const aclTensor* idx, const aclTensor* weight, int m, aclTensor*
-    grad_y, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* grad_x, const aclTensor* idx, const aclTensor* weight, int m,
+    aclTensor* grad_y, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[5] = {};
   values_[0].object = grad_x;
   values_[1].object = idx;
@@ -7363,8 +7403,8 @@ DL_FAKE_EXPORT int aclnnTriu(void* workspace_, uint64_t bytes_, aclOpExecutor* e
   return execute(kFunctions[339], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnUnfoldGradGetWorkspaceSize(
-    const aclTensor* gradOut, const aclIntArray* inputSizes, int64_t dim, int64_t size, int64_t
-    step, const aclTensor* gradIn, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* gradOut, const aclIntArray* inputSizes, int64_t dim, int64_t size,
+    int64_t step, const aclTensor* gradIn, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = gradOut;
   values_[1].object = inputSizes;
@@ -7380,8 +7420,8 @@ DL_FAKE_EXPORT int aclnnUnfoldGrad(void* workspace_, uint64_t bytes_, aclOpExecu
 }
 DL_FAKE_EXPORT int aclnnUnique2GetWorkspaceSize(
     const aclTensor* self, bool sorted, bool returnInverse, bool returnCounts, aclTensor* valueOut,
-    aclTensor* inverseOut, aclTensor* countsOut, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    aclTensor* inverseOut, aclTensor* countsOut, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[7] = {};
   values_[0].object = self;
   values_[1].integer = static_cast<int64_t>(sorted);
@@ -7397,8 +7437,8 @@ DL_FAKE_EXPORT int aclnnUnique2(void* workspace_, uint64_t bytes_, aclOpExecutor
   return execute(kFunctions[341], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnUpsampleBilinear2dGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* outputSize, bool alignCorners, double scalesH, double
-    scalesW, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
+    const aclTensor* self, const aclIntArray* outputSize, bool alignCorners, double scalesH,
+    double scalesW, aclTensor* out, uint64_t* workspace_size_, aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = self;
   values_[1].object = outputSize;
@@ -7413,8 +7453,8 @@ DL_FAKE_EXPORT int aclnnUpsampleBilinear2d(void* workspace_, uint64_t bytes_, ac
   return execute(kFunctions[342], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnUpsampleBilinear2dBackwardGetWorkspaceSize(
-    const aclTensor* gradOut, const aclIntArray* outputSize, const aclIntArray* inputSize, bool
-    alignCorners, double scalesH, double scalesW, aclTensor* out, uint64_t* workspace_size_,
+    const aclTensor* gradOut, const aclIntArray* outputSize, const aclIntArray* inputSize,
+    bool alignCorners, double scalesH, double scalesW, aclTensor* out, uint64_t* workspace_size_,
     aclOpExecutor** executor_) {
   Value values_[7] = {};
   values_[0].object = gradOut;
@@ -7444,9 +7484,9 @@ DL_FAKE_EXPORT int aclnnUpsampleNearest2d(void* workspace_, uint64_t bytes_, acl
   return execute(kFunctions[344], workspace_, bytes_, executor_, stream_);
 }
 DL_FAKE_EXPORT int aclnnUpsampleNearest2dBackwardGetWorkspaceSize(
-    const aclTensor* gradOut, const aclIntArray* outputSize, const aclIntArray* inputSize, double
-    scalesH, double scalesW, aclTensor* gradInput, uint64_t* workspace_size_, aclOpExecutor**
-    executor_) {
+    const aclTensor* gradOut, const aclIntArray* outputSize, const aclIntArray* inputSize,
+    double scalesH, double scalesW, aclTensor* gradInput, uint64_t* workspace_size_,
+    aclOpExecutor** executor_) {
   Value values_[6] = {};
   values_[0].object = gradOut;
   values_[1].object = outputSize;

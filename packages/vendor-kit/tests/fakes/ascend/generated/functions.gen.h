@@ -79,8 +79,8 @@ struct aclnnAdaptiveAvgPool2d_arguments {
   const aclIntArray* outputSize;
   aclTensor* out;
   explicit aclnnAdaptiveAvgPool2d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnAdaptiveAvgPool2dBackward_arguments {
@@ -88,8 +88,8 @@ struct aclnnAdaptiveAvgPool2dBackward_arguments {
   const aclTensor* self;
   aclTensor* out;
   explicit aclnnAdaptiveAvgPool2dBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnAdaptiveAvgPool3d_arguments {
@@ -97,8 +97,8 @@ struct aclnnAdaptiveAvgPool3d_arguments {
   const aclIntArray* outputSize;
   aclTensor* out;
   explicit aclnnAdaptiveAvgPool3d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnAdaptiveAvgPool3dBackward_arguments {
@@ -106,8 +106,8 @@ struct aclnnAdaptiveAvgPool3dBackward_arguments {
   const aclTensor* self;
   aclTensor* out;
   explicit aclnnAdaptiveAvgPool3dBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnAdaptiveMaxPool2d_arguments {
@@ -116,8 +116,8 @@ struct aclnnAdaptiveMaxPool2d_arguments {
   aclTensor* outputOut;
   aclTensor* indicesOut;
   explicit aclnnAdaptiveMaxPool2d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
     outputOut(static_cast<aclTensor*>(const_cast<void*>(values[2].object))),
     indicesOut(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
@@ -127,8 +127,9 @@ struct aclnnAdaptiveMaxPool2dBackward_arguments {
   const aclTensor* indices;
   aclTensor* gradInput;
   explicit aclnnAdaptiveMaxPool2dBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), indices(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    indices(static_cast<const aclTensor*>(values[2].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnAdaptiveMaxPool3d_arguments {
@@ -137,8 +138,8 @@ struct aclnnAdaptiveMaxPool3d_arguments {
   aclTensor* outputOut;
   aclTensor* indicesOut;
   explicit aclnnAdaptiveMaxPool3d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
     outputOut(static_cast<aclTensor*>(const_cast<void*>(values[2].object))),
     indicesOut(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
@@ -148,8 +149,9 @@ struct aclnnAdaptiveMaxPool3dBackward_arguments {
   const aclTensor* indices;
   aclTensor* gradInput;
   explicit aclnnAdaptiveMaxPool3dBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), indices(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    indices(static_cast<const aclTensor*>(values[2].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnAdd_arguments {
@@ -158,8 +160,9 @@ struct aclnnAdd_arguments {
   const aclScalar* alpha;
   aclTensor* out;
   explicit aclnnAdd_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnAddRmsNorm_arguments {
@@ -171,8 +174,9 @@ struct aclnnAddRmsNorm_arguments {
   aclTensor* rstdOut;
   aclTensor* xOut;
   explicit aclnnAddRmsNorm_arguments(const Value* values) : 
-    x1(static_cast<const aclTensor*>(values[0].object)), x2(static_cast<const
-    aclTensor*>(values[1].object)), gamma(static_cast<const aclTensor*>(values[2].object)),
+    x1(static_cast<const aclTensor*>(values[0].object)),
+    x2(static_cast<const aclTensor*>(values[1].object)),
+    gamma(static_cast<const aclTensor*>(values[2].object)),
     epsilon(static_cast<double>(values[3].number)),
     yOut(static_cast<aclTensor*>(const_cast<void*>(values[4].object))),
     rstdOut(static_cast<aclTensor*>(const_cast<void*>(values[5].object))),
@@ -185,10 +189,11 @@ struct aclnnAddcdiv_arguments {
   const aclScalar* value;
   const aclTensor* out;
   explicit aclnnAddcdiv_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), tensor1(static_cast<const
-    aclTensor*>(values[1].object)), tensor2(static_cast<const aclTensor*>(values[2].object)),
-    value(static_cast<const aclScalar*>(values[3].object)), out(static_cast<const
-    aclTensor*>(values[4].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    tensor1(static_cast<const aclTensor*>(values[1].object)),
+    tensor2(static_cast<const aclTensor*>(values[2].object)),
+    value(static_cast<const aclScalar*>(values[3].object)),
+    out(static_cast<const aclTensor*>(values[4].object)) {}
 };
 struct aclnnAddcmul_arguments {
   const aclTensor* self;
@@ -197,8 +202,9 @@ struct aclnnAddcmul_arguments {
   const aclScalar* value;
   aclTensor* out;
   explicit aclnnAddcmul_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), tensor1(static_cast<const
-    aclTensor*>(values[1].object)), tensor2(static_cast<const aclTensor*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    tensor1(static_cast<const aclTensor*>(values[1].object)),
+    tensor2(static_cast<const aclTensor*>(values[2].object)),
     value(static_cast<const aclScalar*>(values[3].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -211,10 +217,11 @@ struct aclnnAddmm_arguments {
   aclTensor* out;
   int8_t cubeMathType;
   explicit aclnnAddmm_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), mat1(static_cast<const
-    aclTensor*>(values[1].object)), mat2(static_cast<const aclTensor*>(values[2].object)),
-    beta(static_cast<const aclScalar*>(values[3].object)), alpha(static_cast<const
-    aclScalar*>(values[4].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    mat1(static_cast<const aclTensor*>(values[1].object)),
+    mat2(static_cast<const aclTensor*>(values[2].object)),
+    beta(static_cast<const aclScalar*>(values[3].object)),
+    alpha(static_cast<const aclScalar*>(values[4].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))),
     cubeMathType(static_cast<int8_t>(values[6].integer)) {}
 };
@@ -224,8 +231,9 @@ struct aclnnAdds_arguments {
   const aclScalar* alpha;
   aclTensor* out;
   explicit aclnnAdds_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnAll_arguments {
@@ -234,8 +242,9 @@ struct aclnnAll_arguments {
   bool keepdim;
   aclTensor* out;
   explicit aclnnAll_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dim(static_cast<const
-    aclIntArray*>(values[1].object)), keepdim(static_cast<bool>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dim(static_cast<const aclIntArray*>(values[1].object)),
+    keepdim(static_cast<bool>(values[2].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnAmax_arguments {
@@ -244,8 +253,9 @@ struct aclnnAmax_arguments {
   bool keepDim;
   aclTensor* out;
   explicit aclnnAmax_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dim(static_cast<const
-    aclIntArray*>(values[1].object)), keepDim(static_cast<bool>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dim(static_cast<const aclIntArray*>(values[1].object)),
+    keepDim(static_cast<bool>(values[2].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnAmpUpdateScale_arguments {
@@ -258,13 +268,14 @@ struct aclnnAmpUpdateScale_arguments {
   const aclTensor* updatedScale;
   const aclTensor* updatedGrowthTracker;
   explicit aclnnAmpUpdateScale_arguments(const Value* values) : 
-    currentScale(static_cast<const aclTensor*>(values[0].object)), growthTracker(static_cast<const
-    aclTensor*>(values[1].object)), foundInf(static_cast<const aclTensor*>(values[2].object)),
+    currentScale(static_cast<const aclTensor*>(values[0].object)),
+    growthTracker(static_cast<const aclTensor*>(values[1].object)),
+    foundInf(static_cast<const aclTensor*>(values[2].object)),
     growthFactor(static_cast<double>(values[3].number)),
     backoffFactor(static_cast<double>(values[4].number)),
-    growthInterval(static_cast<int64_t>(values[5].integer)), updatedScale(static_cast<const
-    aclTensor*>(values[6].object)), updatedGrowthTracker(static_cast<const
-    aclTensor*>(values[7].object)) {}
+    growthInterval(static_cast<int64_t>(values[5].integer)),
+    updatedScale(static_cast<const aclTensor*>(values[6].object)),
+    updatedGrowthTracker(static_cast<const aclTensor*>(values[7].object)) {}
 };
 struct aclnnAny_arguments {
   const aclTensor* self;
@@ -272,8 +283,9 @@ struct aclnnAny_arguments {
   bool keepdim;
   aclTensor* out;
   explicit aclnnAny_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dim(static_cast<const
-    aclIntArray*>(values[1].object)), keepdim(static_cast<bool>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dim(static_cast<const aclIntArray*>(values[1].object)),
+    keepdim(static_cast<bool>(values[2].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnApplyAdamWV2_arguments {
@@ -295,11 +307,12 @@ struct aclnnApplyAdamWV2_arguments {
     mRef(static_cast<aclTensor*>(const_cast<void*>(values[1].object))),
     vRef(static_cast<aclTensor*>(const_cast<void*>(values[2].object))),
     maxGradNormOptionalRef(static_cast<aclTensor*>(const_cast<void*>(values[3].object))),
-    grad(static_cast<const aclTensor*>(values[4].object)), step(static_cast<const
-    aclTensor*>(values[5].object)), lr(static_cast<float>(values[6].number)),
+    grad(static_cast<const aclTensor*>(values[4].object)),
+    step(static_cast<const aclTensor*>(values[5].object)), lr(static_cast<float>(values[6].number)),
     beta1(static_cast<float>(values[7].number)), beta2(static_cast<float>(values[8].number)),
     weightDecay(static_cast<float>(values[9].number)), eps(static_cast<float>(values[10].number)),
-    amsgrad(static_cast<bool>(values[11].integer)), maximize(static_cast<bool>(values[12].integer)) {}
+    amsgrad(static_cast<bool>(values[11].integer)),
+    maximize(static_cast<bool>(values[12].integer)) {}
 };
 struct aclnnApplyRotaryPosEmb_arguments {
   aclTensor* queryRef;
@@ -309,8 +322,9 @@ struct aclnnApplyRotaryPosEmb_arguments {
   int64_t layout;
   explicit aclnnApplyRotaryPosEmb_arguments(const Value* values) : 
     queryRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
-    keyRef(static_cast<aclTensor*>(const_cast<void*>(values[1].object))), cos(static_cast<const
-    aclTensor*>(values[2].object)), sin(static_cast<const aclTensor*>(values[3].object)),
+    keyRef(static_cast<aclTensor*>(const_cast<void*>(values[1].object))),
+    cos(static_cast<const aclTensor*>(values[2].object)),
+    sin(static_cast<const aclTensor*>(values[3].object)),
     layout(static_cast<int64_t>(values[4].integer)) {}
 };
 struct aclnnArange_arguments {
@@ -319,8 +333,9 @@ struct aclnnArange_arguments {
   const aclScalar* step;
   aclTensor* out;
   explicit aclnnArange_arguments(const Value* values) : 
-    start(static_cast<const aclScalar*>(values[0].object)), end(static_cast<const
-    aclScalar*>(values[1].object)), step(static_cast<const aclScalar*>(values[2].object)),
+    start(static_cast<const aclScalar*>(values[0].object)),
+    end(static_cast<const aclScalar*>(values[1].object)),
+    step(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnArgMax_arguments {
@@ -369,8 +384,8 @@ struct aclnnAtan2_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnAtan2_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnAtanh_arguments {
@@ -391,8 +406,9 @@ struct aclnnAvgPool2d_arguments {
   int8_t cubeMathType;
   aclTensor* out;
   explicit aclnnAvgPool2d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), kernelSize(static_cast<const
-    aclIntArray*>(values[1].object)), strides(static_cast<const aclIntArray*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[1].object)),
+    strides(static_cast<const aclIntArray*>(values[2].object)),
     paddings(static_cast<const aclIntArray*>(values[3].object)),
     ceilMode(static_cast<bool>(values[4].integer)),
     countIncludePad(static_cast<bool>(values[5].integer)),
@@ -412,10 +428,12 @@ struct aclnnAvgPool2dBackward_arguments {
   int8_t cubeMathType;
   aclTensor* gradInput;
   explicit aclnnAvgPool2dBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), kernelSize(static_cast<const aclIntArray*>(values[2].object)),
-    stride(static_cast<const aclIntArray*>(values[3].object)), padding(static_cast<const
-    aclIntArray*>(values[4].object)), ceilMode(static_cast<bool>(values[5].integer)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[2].object)),
+    stride(static_cast<const aclIntArray*>(values[3].object)),
+    padding(static_cast<const aclIntArray*>(values[4].object)),
+    ceilMode(static_cast<bool>(values[5].integer)),
     countIncludePad(static_cast<bool>(values[6].integer)),
     divisorOverride(static_cast<int64_t>(values[7].integer)),
     cubeMathType(static_cast<int8_t>(values[8].integer)),
@@ -431,8 +449,9 @@ struct aclnnAvgPool3d_arguments {
   int64_t divisorOverride;
   aclTensor* out;
   explicit aclnnAvgPool3d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), kernelSize(static_cast<const
-    aclIntArray*>(values[1].object)), stride(static_cast<const aclIntArray*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[1].object)),
+    stride(static_cast<const aclIntArray*>(values[2].object)),
     padding(static_cast<const aclIntArray*>(values[3].object)),
     ceilMode(static_cast<bool>(values[4].integer)),
     countIncludePad(static_cast<bool>(values[5].integer)),
@@ -450,10 +469,12 @@ struct aclnnAvgPool3dBackward_arguments {
   int64_t divisorOverride;
   aclTensor* output;
   explicit aclnnAvgPool3dBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), kernelSize(static_cast<const aclIntArray*>(values[2].object)),
-    stride(static_cast<const aclIntArray*>(values[3].object)), padding(static_cast<const
-    aclIntArray*>(values[4].object)), ceilMode(static_cast<bool>(values[5].integer)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[2].object)),
+    stride(static_cast<const aclIntArray*>(values[3].object)),
+    padding(static_cast<const aclIntArray*>(values[4].object)),
+    ceilMode(static_cast<bool>(values[5].integer)),
     countIncludePad(static_cast<bool>(values[6].integer)),
     divisorOverride(static_cast<int64_t>(values[7].integer)),
     output(static_cast<aclTensor*>(const_cast<void*>(values[8].object))) {}
@@ -467,10 +488,11 @@ struct aclnnBaddbmm_arguments {
   aclTensor* out;
   int8_t cubeMathType;
   explicit aclnnBaddbmm_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), batch1(static_cast<const
-    aclTensor*>(values[1].object)), batch2(static_cast<const aclTensor*>(values[2].object)),
-    beta(static_cast<const aclScalar*>(values[3].object)), alpha(static_cast<const
-    aclScalar*>(values[4].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    batch1(static_cast<const aclTensor*>(values[1].object)),
+    batch2(static_cast<const aclTensor*>(values[2].object)),
+    beta(static_cast<const aclScalar*>(values[3].object)),
+    alpha(static_cast<const aclScalar*>(values[4].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))),
     cubeMathType(static_cast<int8_t>(values[6].integer)) {}
 };
@@ -480,8 +502,8 @@ struct aclnnBatchMatMul_arguments {
   aclTensor* out;
   int8_t cubeMathType;
   explicit aclnnBatchMatMul_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), mat2(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    mat2(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))),
     cubeMathType(static_cast<int8_t>(values[3].integer)) {}
 };
@@ -498,8 +520,9 @@ struct aclnnBatchNorm_arguments {
   aclTensor* saveMean;
   aclTensor* saveInvstd;
   explicit aclnnBatchNorm_arguments(const Value* values) : 
-    input(static_cast<const aclTensor*>(values[0].object)), weight(static_cast<const
-    aclTensor*>(values[1].object)), bias(static_cast<const aclTensor*>(values[2].object)),
+    input(static_cast<const aclTensor*>(values[0].object)),
+    weight(static_cast<const aclTensor*>(values[1].object)),
+    bias(static_cast<const aclTensor*>(values[2].object)),
     runningMean(static_cast<aclTensor*>(const_cast<void*>(values[3].object))),
     runningVar(static_cast<aclTensor*>(const_cast<void*>(values[4].object))),
     training(static_cast<bool>(values[5].integer)), momentum(static_cast<double>(values[6].number)),
@@ -523,10 +546,12 @@ struct aclnnBatchNormBackward_arguments {
   aclTensor* gradWeight;
   aclTensor* gradBias;
   explicit aclnnBatchNormBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), input(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclTensor*>(values[2].object)),
-    runningMean(static_cast<const aclTensor*>(values[3].object)), runningVar(static_cast<const
-    aclTensor*>(values[4].object)), saveMean(static_cast<const aclTensor*>(values[5].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    input(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclTensor*>(values[2].object)),
+    runningMean(static_cast<const aclTensor*>(values[3].object)),
+    runningVar(static_cast<const aclTensor*>(values[4].object)),
+    saveMean(static_cast<const aclTensor*>(values[5].object)),
     saveInvstd(static_cast<const aclTensor*>(values[6].object)),
     training(static_cast<bool>(values[7].integer)), eps(static_cast<double>(values[8].number)),
     outputMask(static_cast<const aclBoolArray*>(values[9].object)),
@@ -543,8 +568,9 @@ struct aclnnBatchNormElemt_arguments {
   double eps;
   aclTensor* output;
   explicit aclnnBatchNormElemt_arguments(const Value* values) : 
-    input(static_cast<const aclTensor*>(values[0].object)), weight(static_cast<const
-    aclTensor*>(values[1].object)), bias(static_cast<const aclTensor*>(values[2].object)),
+    input(static_cast<const aclTensor*>(values[0].object)),
+    weight(static_cast<const aclTensor*>(values[1].object)),
+    bias(static_cast<const aclTensor*>(values[2].object)),
     mean(static_cast<aclTensor*>(const_cast<void*>(values[3].object))),
     invstd(static_cast<aclTensor*>(const_cast<void*>(values[4].object))),
     eps(static_cast<double>(values[5].number)),
@@ -561,10 +587,12 @@ struct aclnnBatchNormElemtBackward_arguments {
   aclTensor* counter;
   aclTensor* gradInput;
   explicit aclnnBatchNormElemtBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), input(static_cast<const
-    aclTensor*>(values[1].object)), mean(static_cast<const aclTensor*>(values[2].object)),
-    invstd(static_cast<const aclTensor*>(values[3].object)), weight(static_cast<const
-    aclTensor*>(values[4].object)), sumDy(static_cast<const aclTensor*>(values[5].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    input(static_cast<const aclTensor*>(values[1].object)),
+    mean(static_cast<const aclTensor*>(values[2].object)),
+    invstd(static_cast<const aclTensor*>(values[3].object)),
+    weight(static_cast<const aclTensor*>(values[4].object)),
+    sumDy(static_cast<const aclTensor*>(values[5].object)),
     sumDyXmu(static_cast<const aclTensor*>(values[6].object)),
     counter(static_cast<aclTensor*>(const_cast<void*>(values[7].object))),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[8].object))) {}
@@ -581,8 +609,9 @@ struct aclnnBatchNormGatherStatsWithCounts_arguments {
   aclTensor* meanAll;
   aclTensor* invstdAll;
   explicit aclnnBatchNormGatherStatsWithCounts_arguments(const Value* values) : 
-    input(static_cast<const aclTensor*>(values[0].object)), mean(static_cast<const
-    aclTensor*>(values[1].object)), invstd(static_cast<const aclTensor*>(values[2].object)),
+    input(static_cast<const aclTensor*>(values[0].object)),
+    mean(static_cast<const aclTensor*>(values[1].object)),
+    invstd(static_cast<const aclTensor*>(values[2].object)),
     runningMean(static_cast<aclTensor*>(const_cast<void*>(values[3].object))),
     runningVar(static_cast<aclTensor*>(const_cast<void*>(values[4].object))),
     momentum(static_cast<double>(values[5].number)), eps(static_cast<double>(values[6].number)),
@@ -604,11 +633,13 @@ struct aclnnBatchNormReduceBackward_arguments {
   aclTensor* gradWeight;
   aclTensor* gradBias;
   explicit aclnnBatchNormReduceBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), input(static_cast<const
-    aclTensor*>(values[1].object)), mean(static_cast<const aclTensor*>(values[2].object)),
-    invstd(static_cast<const aclTensor*>(values[3].object)), weight(static_cast<const
-    aclTensor*>(values[4].object)), inputG(static_cast<bool>(values[5].integer)),
-    weightG(static_cast<bool>(values[6].integer)), biasG(static_cast<bool>(values[7].integer)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    input(static_cast<const aclTensor*>(values[1].object)),
+    mean(static_cast<const aclTensor*>(values[2].object)),
+    invstd(static_cast<const aclTensor*>(values[3].object)),
+    weight(static_cast<const aclTensor*>(values[4].object)),
+    inputG(static_cast<bool>(values[5].integer)), weightG(static_cast<bool>(values[6].integer)),
+    biasG(static_cast<bool>(values[7].integer)),
     sumDy(static_cast<aclTensor*>(const_cast<void*>(values[8].object))),
     sumDyXmu(static_cast<aclTensor*>(const_cast<void*>(values[9].object))),
     gradWeight(static_cast<aclTensor*>(const_cast<void*>(values[10].object))),
@@ -632,8 +663,9 @@ struct aclnnBinaryCrossEntropy_arguments {
   int64_t reduction;
   aclTensor* out;
   explicit aclnnBinaryCrossEntropy_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), target(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclTensor*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    target(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclTensor*>(values[2].object)),
     reduction(static_cast<int64_t>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -645,8 +677,9 @@ struct aclnnBinaryCrossEntropyBackward_arguments {
   int64_t reduction;
   aclTensor* out;
   explicit aclnnBinaryCrossEntropyBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), target(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    target(static_cast<const aclTensor*>(values[2].object)),
     weightOptional(static_cast<const aclTensor*>(values[3].object)),
     reduction(static_cast<int64_t>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
@@ -659,8 +692,9 @@ struct aclnnBinaryCrossEntropyWithLogits_arguments {
   int64_t reduction;
   aclTensor* out;
   explicit aclnnBinaryCrossEntropyWithLogits_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), target(static_cast<const
-    aclTensor*>(values[1].object)), weightOptional(static_cast<const aclTensor*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    target(static_cast<const aclTensor*>(values[1].object)),
+    weightOptional(static_cast<const aclTensor*>(values[2].object)),
     posWeightOptional(static_cast<const aclTensor*>(values[3].object)),
     reduction(static_cast<int64_t>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
@@ -674,8 +708,9 @@ struct aclnnBinaryCrossEntropyWithLogitsBackward_arguments {
   int64_t reduction;
   aclTensor* out;
   explicit aclnnBinaryCrossEntropyWithLogitsBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), target(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    target(static_cast<const aclTensor*>(values[2].object)),
     weightOptional(static_cast<const aclTensor*>(values[3].object)),
     posWeightOptional(static_cast<const aclTensor*>(values[4].object)),
     reduction(static_cast<int64_t>(values[5].integer)),
@@ -686,8 +721,8 @@ struct aclnnBitwiseAndScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnBitwiseAndScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnBitwiseAndTensor_arguments {
@@ -695,8 +730,8 @@ struct aclnnBitwiseAndTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnBitwiseAndTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnBitwiseNot_arguments {
@@ -711,8 +746,8 @@ struct aclnnBitwiseOrScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnBitwiseOrScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnBitwiseOrTensor_arguments {
@@ -720,8 +755,8 @@ struct aclnnBitwiseOrTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnBitwiseOrTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnCast_arguments {
@@ -749,8 +784,8 @@ struct aclnnCdist_arguments {
   int64_t compute_mode;
   aclTensor* out;
   explicit aclnnCdist_arguments(const Value* values) : 
-    x1(static_cast<const aclTensor*>(values[0].object)), x2(static_cast<const
-    aclTensor*>(values[1].object)), p(static_cast<float>(values[2].number)),
+    x1(static_cast<const aclTensor*>(values[0].object)),
+    x2(static_cast<const aclTensor*>(values[1].object)), p(static_cast<float>(values[2].number)),
     compute_mode(static_cast<int64_t>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -762,8 +797,9 @@ struct aclnnCdistBackward_arguments {
   float p;
   aclTensor* out;
   explicit aclnnCdistBackward_arguments(const Value* values) : 
-    grad(static_cast<const aclTensor*>(values[0].object)), x1(static_cast<const
-    aclTensor*>(values[1].object)), x2(static_cast<const aclTensor*>(values[2].object)),
+    grad(static_cast<const aclTensor*>(values[0].object)),
+    x1(static_cast<const aclTensor*>(values[1].object)),
+    x2(static_cast<const aclTensor*>(values[2].object)),
     cdist(static_cast<const aclTensor*>(values[3].object)), p(static_cast<float>(values[4].number)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -784,10 +820,12 @@ struct aclnnChamferDistanceBackward_arguments {
   aclTensor* gradXyz1;
   aclTensor* gradXyz2;
   explicit aclnnChamferDistanceBackward_arguments(const Value* values) : 
-    xyz1(static_cast<const aclTensor*>(values[0].object)), xyz2(static_cast<const
-    aclTensor*>(values[1].object)), idx1(static_cast<const aclTensor*>(values[2].object)),
-    idx2(static_cast<const aclTensor*>(values[3].object)), gradDist1(static_cast<const
-    aclTensor*>(values[4].object)), gradDist2(static_cast<const aclTensor*>(values[5].object)),
+    xyz1(static_cast<const aclTensor*>(values[0].object)),
+    xyz2(static_cast<const aclTensor*>(values[1].object)),
+    idx1(static_cast<const aclTensor*>(values[2].object)),
+    idx2(static_cast<const aclTensor*>(values[3].object)),
+    gradDist1(static_cast<const aclTensor*>(values[4].object)),
+    gradDist2(static_cast<const aclTensor*>(values[5].object)),
     gradXyz1(static_cast<aclTensor*>(const_cast<void*>(values[6].object))),
     gradXyz2(static_cast<aclTensor*>(const_cast<void*>(values[7].object))) {}
 };
@@ -797,8 +835,9 @@ struct aclnnClamp_arguments {
   const aclScalar* clipValueMax;
   aclTensor* out;
   explicit aclnnClamp_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), clipValueMin(static_cast<const
-    aclScalar*>(values[1].object)), clipValueMax(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    clipValueMin(static_cast<const aclScalar*>(values[1].object)),
+    clipValueMax(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnClampMax_arguments {
@@ -806,8 +845,8 @@ struct aclnnClampMax_arguments {
   const aclScalar* clipValueMax;
   aclTensor* out;
   explicit aclnnClampMax_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), clipValueMax(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    clipValueMax(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnClampMaxTensor_arguments {
@@ -815,8 +854,8 @@ struct aclnnClampMaxTensor_arguments {
   const aclTensor* max;
   aclTensor* out;
   explicit aclnnClampMaxTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), max(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    max(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnClampMin_arguments {
@@ -824,8 +863,8 @@ struct aclnnClampMin_arguments {
   const aclScalar* clipValueMin;
   aclTensor* out;
   explicit aclnnClampMin_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), clipValueMin(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    clipValueMin(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnClampMinTensor_arguments {
@@ -833,8 +872,8 @@ struct aclnnClampMinTensor_arguments {
   const aclTensor* clipValueMin;
   aclTensor* out;
   explicit aclnnClampMinTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), clipValueMin(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    clipValueMin(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnClampTensor_arguments {
@@ -843,8 +882,9 @@ struct aclnnClampTensor_arguments {
   const aclTensor* clipValueMax;
   aclTensor* out;
   explicit aclnnClampTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), clipValueMin(static_cast<const
-    aclTensor*>(values[1].object)), clipValueMax(static_cast<const aclTensor*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    clipValueMin(static_cast<const aclTensor*>(values[1].object)),
+    clipValueMax(static_cast<const aclTensor*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnComplex_arguments {
@@ -852,8 +892,8 @@ struct aclnnComplex_arguments {
   const aclTensor* imag;
   aclTensor* out;
   explicit aclnnComplex_arguments(const Value* values) : 
-    real(static_cast<const aclTensor*>(values[0].object)), imag(static_cast<const
-    aclTensor*>(values[1].object)),
+    real(static_cast<const aclTensor*>(values[0].object)),
+    imag(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnConstantPadNd_arguments {
@@ -862,8 +902,9 @@ struct aclnnConstantPadNd_arguments {
   const aclScalar* value;
   aclTensor* out;
   explicit aclnnConstantPadNd_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), pad(static_cast<const
-    aclIntArray*>(values[1].object)), value(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    pad(static_cast<const aclIntArray*>(values[1].object)),
+    value(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnConvolution_arguments {
@@ -879,12 +920,15 @@ struct aclnnConvolution_arguments {
   aclTensor* output;
   int8_t cubeMathType;
   explicit aclnnConvolution_arguments(const Value* values) : 
-    input(static_cast<const aclTensor*>(values[0].object)), weight(static_cast<const
-    aclTensor*>(values[1].object)), bias(static_cast<const aclTensor*>(values[2].object)),
-    stride(static_cast<const aclIntArray*>(values[3].object)), padding(static_cast<const
-    aclIntArray*>(values[4].object)), dilation(static_cast<const aclIntArray*>(values[5].object)),
-    transposed(static_cast<bool>(values[6].integer)), outputPadding(static_cast<const
-    aclIntArray*>(values[7].object)), groups(static_cast<int64_t>(values[8].integer)),
+    input(static_cast<const aclTensor*>(values[0].object)),
+    weight(static_cast<const aclTensor*>(values[1].object)),
+    bias(static_cast<const aclTensor*>(values[2].object)),
+    stride(static_cast<const aclIntArray*>(values[3].object)),
+    padding(static_cast<const aclIntArray*>(values[4].object)),
+    dilation(static_cast<const aclIntArray*>(values[5].object)),
+    transposed(static_cast<bool>(values[6].integer)),
+    outputPadding(static_cast<const aclIntArray*>(values[7].object)),
+    groups(static_cast<int64_t>(values[8].integer)),
     output(static_cast<aclTensor*>(const_cast<void*>(values[9].object))),
     cubeMathType(static_cast<int8_t>(values[10].integer)) {}
 };
@@ -905,13 +949,16 @@ struct aclnnConvolutionBackward_arguments {
   aclTensor* gradWeight;
   aclTensor* gradBias;
   explicit aclnnConvolutionBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), input(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclTensor*>(values[2].object)),
-    biasSizes(static_cast<const aclIntArray*>(values[3].object)), stride(static_cast<const
-    aclIntArray*>(values[4].object)), padding(static_cast<const aclIntArray*>(values[5].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    input(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclTensor*>(values[2].object)),
+    biasSizes(static_cast<const aclIntArray*>(values[3].object)),
+    stride(static_cast<const aclIntArray*>(values[4].object)),
+    padding(static_cast<const aclIntArray*>(values[5].object)),
     dilation(static_cast<const aclIntArray*>(values[6].object)),
-    transposed(static_cast<bool>(values[7].integer)), outputPadding(static_cast<const
-    aclIntArray*>(values[8].object)), groups(static_cast<int>(values[9].integer)),
+    transposed(static_cast<bool>(values[7].integer)),
+    outputPadding(static_cast<const aclIntArray*>(values[8].object)),
+    groups(static_cast<int>(values[9].integer)),
     outputMask(static_cast<const aclBoolArray*>(values[10].object)),
     cubeMathType(static_cast<int8_t>(values[11].integer)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[12].object))),
@@ -942,8 +989,9 @@ struct aclnnCtcLoss_arguments {
   aclTensor* negLogLikelihoodOut;
   aclTensor* logAlphaOut;
   explicit aclnnCtcLoss_arguments(const Value* values) : 
-    logProbs(static_cast<const aclTensor*>(values[0].object)), targets(static_cast<const
-    aclTensor*>(values[1].object)), inputLengths(static_cast<const aclIntArray*>(values[2].object)),
+    logProbs(static_cast<const aclTensor*>(values[0].object)),
+    targets(static_cast<const aclTensor*>(values[1].object)),
+    inputLengths(static_cast<const aclIntArray*>(values[2].object)),
     targetlengths(static_cast<const aclIntArray*>(values[3].object)),
     blank(static_cast<int64_t>(values[4].integer)),
     zeroInfinity(static_cast<bool>(values[5].integer)),
@@ -962,11 +1010,13 @@ struct aclnnCtcLossBackward_arguments {
   bool zeroInfinity;
   aclTensor* out;
   explicit aclnnCtcLossBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), logProbs(static_cast<const
-    aclTensor*>(values[1].object)), targets(static_cast<const aclTensor*>(values[2].object)),
-    inputLengths(static_cast<const aclIntArray*>(values[3].object)), targetLengths(static_cast<const
-    aclIntArray*>(values[4].object)), negLogLikelihood(static_cast<const
-    aclTensor*>(values[5].object)), logAlpha(static_cast<const aclTensor*>(values[6].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    logProbs(static_cast<const aclTensor*>(values[1].object)),
+    targets(static_cast<const aclTensor*>(values[2].object)),
+    inputLengths(static_cast<const aclIntArray*>(values[3].object)),
+    targetLengths(static_cast<const aclIntArray*>(values[4].object)),
+    negLogLikelihood(static_cast<const aclTensor*>(values[5].object)),
+    logAlpha(static_cast<const aclTensor*>(values[6].object)),
     blank(static_cast<int64_t>(values[7].integer)),
     zeroInfinity(static_cast<bool>(values[8].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[9].object))) {}
@@ -1009,12 +1059,15 @@ struct aclnnDeformableConv2d_arguments {
   aclTensor* out;
   aclTensor* deformOutOptional;
   explicit aclnnDeformableConv2d_arguments(const Value* values) : 
-    x(static_cast<const aclTensor*>(values[0].object)), weight(static_cast<const
-    aclTensor*>(values[1].object)), offset(static_cast<const aclTensor*>(values[2].object)),
-    biasOptional(static_cast<const aclTensor*>(values[3].object)), kernelSize(static_cast<const
-    aclIntArray*>(values[4].object)), stride(static_cast<const aclIntArray*>(values[5].object)),
-    padding(static_cast<const aclIntArray*>(values[6].object)), dilation(static_cast<const
-    aclIntArray*>(values[7].object)), groups(static_cast<int64_t>(values[8].integer)),
+    x(static_cast<const aclTensor*>(values[0].object)),
+    weight(static_cast<const aclTensor*>(values[1].object)),
+    offset(static_cast<const aclTensor*>(values[2].object)),
+    biasOptional(static_cast<const aclTensor*>(values[3].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[4].object)),
+    stride(static_cast<const aclIntArray*>(values[5].object)),
+    padding(static_cast<const aclIntArray*>(values[6].object)),
+    dilation(static_cast<const aclIntArray*>(values[7].object)),
+    groups(static_cast<int64_t>(values[8].integer)),
     deformableGroups(static_cast<int64_t>(values[9].integer)),
     modulated(static_cast<bool>(values[10].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[11].object))),
@@ -1032,8 +1085,8 @@ struct aclnnDiv_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnDiv_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnDivs_arguments {
@@ -1041,8 +1094,8 @@ struct aclnnDivs_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnDivs_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnDropoutDoMask_arguments {
@@ -1051,8 +1104,9 @@ struct aclnnDropoutDoMask_arguments {
   double prob;
   aclTensor* out;
   explicit aclnnDropoutDoMask_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), mask(static_cast<const
-    aclTensor*>(values[1].object)), prob(static_cast<double>(values[2].number)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    mask(static_cast<const aclTensor*>(values[1].object)),
+    prob(static_cast<double>(values[2].number)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnDropoutGenMask_arguments {
@@ -1074,8 +1128,9 @@ struct aclnnElu_arguments {
   const aclScalar* inputScale;
   aclTensor* out;
   explicit aclnnElu_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), alpha(static_cast<const
-    aclScalar*>(values[1].object)), scale(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    alpha(static_cast<const aclScalar*>(values[1].object)),
+    scale(static_cast<const aclScalar*>(values[2].object)),
     inputScale(static_cast<const aclScalar*>(values[3].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -1088,11 +1143,12 @@ struct aclnnEluBackward_arguments {
   const aclTensor* selfOrResult;
   aclTensor* gradInput;
   explicit aclnnEluBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), alpha(static_cast<const
-    aclScalar*>(values[1].object)), scale(static_cast<const aclScalar*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    alpha(static_cast<const aclScalar*>(values[1].object)),
+    scale(static_cast<const aclScalar*>(values[2].object)),
     inputScale(static_cast<const aclScalar*>(values[3].object)),
-    isResult(static_cast<bool>(values[4].integer)), selfOrResult(static_cast<const
-    aclTensor*>(values[5].object)),
+    isResult(static_cast<bool>(values[4].integer)),
+    selfOrResult(static_cast<const aclTensor*>(values[5].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[6].object))) {}
 };
 struct aclnnEmbedding_arguments {
@@ -1100,8 +1156,9 @@ struct aclnnEmbedding_arguments {
   const aclTensor* indices;
   const aclTensor* out;
   explicit aclnnEmbedding_arguments(const Value* values) : 
-    weight(static_cast<const aclTensor*>(values[0].object)), indices(static_cast<const
-    aclTensor*>(values[1].object)), out(static_cast<const aclTensor*>(values[2].object)) {}
+    weight(static_cast<const aclTensor*>(values[0].object)),
+    indices(static_cast<const aclTensor*>(values[1].object)),
+    out(static_cast<const aclTensor*>(values[2].object)) {}
 };
 struct aclnnEmbeddingDenseBackward_arguments {
   const aclTensor* grad;
@@ -1111,11 +1168,12 @@ struct aclnnEmbeddingDenseBackward_arguments {
   bool scaleGradByFreq;
   const aclTensor* out;
   explicit aclnnEmbeddingDenseBackward_arguments(const Value* values) : 
-    grad(static_cast<const aclTensor*>(values[0].object)), indices(static_cast<const
-    aclTensor*>(values[1].object)), numWeights(static_cast<uint64_t>(values[2].integer)),
+    grad(static_cast<const aclTensor*>(values[0].object)),
+    indices(static_cast<const aclTensor*>(values[1].object)),
+    numWeights(static_cast<uint64_t>(values[2].integer)),
     paddingIdx(static_cast<uint64_t>(values[3].integer)),
-    scaleGradByFreq(static_cast<bool>(values[4].integer)), out(static_cast<const
-    aclTensor*>(values[5].object)) {}
+    scaleGradByFreq(static_cast<bool>(values[4].integer)),
+    out(static_cast<const aclTensor*>(values[5].object)) {}
 };
 struct aclnnEmbeddingRenorm_arguments {
   aclTensor* selfRef;
@@ -1123,8 +1181,9 @@ struct aclnnEmbeddingRenorm_arguments {
   double maxNorm;
   double normType;
   explicit aclnnEmbeddingRenorm_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), indices(static_cast<const
-    aclTensor*>(values[1].object)), maxNorm(static_cast<double>(values[2].number)),
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    indices(static_cast<const aclTensor*>(values[1].object)),
+    maxNorm(static_cast<double>(values[2].number)),
     normType(static_cast<double>(values[3].number)) {}
 };
 struct aclnnEqScalar_arguments {
@@ -1132,8 +1191,8 @@ struct aclnnEqScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnEqScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnEqTensor_arguments {
@@ -1141,8 +1200,8 @@ struct aclnnEqTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnEqTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnEqual_arguments {
@@ -1150,8 +1209,8 @@ struct aclnnEqual_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnEqual_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnErf_arguments {
@@ -1180,8 +1239,8 @@ struct aclnnExpand_arguments {
   const aclIntArray* size;
   aclTensor* out;
   explicit aclnnExpand_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), size(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    size(static_cast<const aclIntArray*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnExpm1_arguments {
@@ -1213,8 +1272,9 @@ struct aclnnFlashAttentionScore_arguments {
   const aclTensor* softmaxOutOut;
   const aclTensor* attentionOutOut;
   explicit aclnnFlashAttentionScore_arguments(const Value* values) : 
-    query(static_cast<const aclTensor*>(values[0].object)), key(static_cast<const
-    aclTensor*>(values[1].object)), value(static_cast<const aclTensor*>(values[2].object)),
+    query(static_cast<const aclTensor*>(values[0].object)),
+    key(static_cast<const aclTensor*>(values[1].object)),
+    value(static_cast<const aclTensor*>(values[2].object)),
     realShiftOptional(static_cast<const aclTensor*>(values[3].object)),
     dropMaskOptional(static_cast<const aclTensor*>(values[4].object)),
     paddingMaskOptional(static_cast<const aclTensor*>(values[5].object)),
@@ -1227,11 +1287,11 @@ struct aclnnFlashAttentionScore_arguments {
     headNum(static_cast<int64_t>(values[12].integer)),
     inputLayout(const_cast<char*>(values[13].text)),
     innerPrecise(static_cast<int64_t>(values[14].integer)),
-    sparseMode(static_cast<int64_t>(values[15].integer)), softmaxMaxOut(static_cast<const
-    aclTensor*>(values[16].object)), softmaxSumOut(static_cast<const
-    aclTensor*>(values[17].object)), softmaxOutOut(static_cast<const
-    aclTensor*>(values[18].object)), attentionOutOut(static_cast<const
-    aclTensor*>(values[19].object)) {}
+    sparseMode(static_cast<int64_t>(values[15].integer)),
+    softmaxMaxOut(static_cast<const aclTensor*>(values[16].object)),
+    softmaxSumOut(static_cast<const aclTensor*>(values[17].object)),
+    softmaxOutOut(static_cast<const aclTensor*>(values[18].object)),
+    attentionOutOut(static_cast<const aclTensor*>(values[19].object)) {}
 };
 struct aclnnFlashAttentionScoreGrad_arguments {
   const aclTensor* query;
@@ -1260,28 +1320,31 @@ struct aclnnFlashAttentionScoreGrad_arguments {
   const aclTensor* dvOut;
   const aclTensor* dpseOut;
   explicit aclnnFlashAttentionScoreGrad_arguments(const Value* values) : 
-    query(static_cast<const aclTensor*>(values[0].object)), keyIn(static_cast<const
-    aclTensor*>(values[1].object)), value(static_cast<const aclTensor*>(values[2].object)),
-    dy(static_cast<const aclTensor*>(values[3].object)), pseShiftOptional(static_cast<const
-    aclTensor*>(values[4].object)), dropMaskOptional(static_cast<const
-    aclTensor*>(values[5].object)), paddingMaskOptional(static_cast<const
-    aclTensor*>(values[6].object)), attenMaskOptional(static_cast<const
-    aclTensor*>(values[7].object)), softmaxMaxOptional(static_cast<const
-    aclTensor*>(values[8].object)), softmaxSumOptional(static_cast<const
-    aclTensor*>(values[9].object)), softmaxInOptional(static_cast<const
-    aclTensor*>(values[10].object)), attentionInOptional(static_cast<const
-    aclTensor*>(values[11].object)), prefixOptional(static_cast<const
-    aclIntArray*>(values[12].object)), scaleValue(static_cast<double>(values[13].number)),
+    query(static_cast<const aclTensor*>(values[0].object)),
+    keyIn(static_cast<const aclTensor*>(values[1].object)),
+    value(static_cast<const aclTensor*>(values[2].object)),
+    dy(static_cast<const aclTensor*>(values[3].object)),
+    pseShiftOptional(static_cast<const aclTensor*>(values[4].object)),
+    dropMaskOptional(static_cast<const aclTensor*>(values[5].object)),
+    paddingMaskOptional(static_cast<const aclTensor*>(values[6].object)),
+    attenMaskOptional(static_cast<const aclTensor*>(values[7].object)),
+    softmaxMaxOptional(static_cast<const aclTensor*>(values[8].object)),
+    softmaxSumOptional(static_cast<const aclTensor*>(values[9].object)),
+    softmaxInOptional(static_cast<const aclTensor*>(values[10].object)),
+    attentionInOptional(static_cast<const aclTensor*>(values[11].object)),
+    prefixOptional(static_cast<const aclIntArray*>(values[12].object)),
+    scaleValue(static_cast<double>(values[13].number)),
     keepProb(static_cast<double>(values[14].number)),
     preTokens(static_cast<int64_t>(values[15].integer)),
     nextTokens(static_cast<int64_t>(values[16].integer)),
     headNum(static_cast<int64_t>(values[17].integer)),
     inputLayout(const_cast<char*>(values[18].text)),
     innerPrecise(static_cast<int64_t>(values[19].integer)),
-    sparseMode(static_cast<int64_t>(values[20].integer)), dqOut(static_cast<const
-    aclTensor*>(values[21].object)), dkOut(static_cast<const aclTensor*>(values[22].object)),
-    dvOut(static_cast<const aclTensor*>(values[23].object)), dpseOut(static_cast<const
-    aclTensor*>(values[24].object)) {}
+    sparseMode(static_cast<int64_t>(values[20].integer)),
+    dqOut(static_cast<const aclTensor*>(values[21].object)),
+    dkOut(static_cast<const aclTensor*>(values[22].object)),
+    dvOut(static_cast<const aclTensor*>(values[23].object)),
+    dpseOut(static_cast<const aclTensor*>(values[24].object)) {}
 };
 struct aclnnFlashAttentionUnpaddingScoreGrad_arguments {
   const aclTensor* query;
@@ -1312,30 +1375,33 @@ struct aclnnFlashAttentionUnpaddingScoreGrad_arguments {
   const aclTensor* dvOut;
   const aclTensor* dpseOut;
   explicit aclnnFlashAttentionUnpaddingScoreGrad_arguments(const Value* values) : 
-    query(static_cast<const aclTensor*>(values[0].object)), keyIn(static_cast<const
-    aclTensor*>(values[1].object)), value(static_cast<const aclTensor*>(values[2].object)),
-    dy(static_cast<const aclTensor*>(values[3].object)), pseShiftOptional(static_cast<const
-    aclTensor*>(values[4].object)), dropMaskOptional(static_cast<const
-    aclTensor*>(values[5].object)), paddingMaskOptional(static_cast<const
-    aclTensor*>(values[6].object)), attenMaskOptional(static_cast<const
-    aclTensor*>(values[7].object)), softmaxMaxOptional(static_cast<const
-    aclTensor*>(values[8].object)), softmaxSumOptional(static_cast<const
-    aclTensor*>(values[9].object)), softmaxInOptional(static_cast<const
-    aclTensor*>(values[10].object)), attentionInOptional(static_cast<const
-    aclTensor*>(values[11].object)), prefixOptional(static_cast<const
-    aclIntArray*>(values[12].object)), actualSeqQLenOptional(static_cast<const
-    aclIntArray*>(values[13].object)), actualSeqKvLenOptional(static_cast<const
-    aclIntArray*>(values[14].object)), scaleValue(static_cast<double>(values[15].number)),
+    query(static_cast<const aclTensor*>(values[0].object)),
+    keyIn(static_cast<const aclTensor*>(values[1].object)),
+    value(static_cast<const aclTensor*>(values[2].object)),
+    dy(static_cast<const aclTensor*>(values[3].object)),
+    pseShiftOptional(static_cast<const aclTensor*>(values[4].object)),
+    dropMaskOptional(static_cast<const aclTensor*>(values[5].object)),
+    paddingMaskOptional(static_cast<const aclTensor*>(values[6].object)),
+    attenMaskOptional(static_cast<const aclTensor*>(values[7].object)),
+    softmaxMaxOptional(static_cast<const aclTensor*>(values[8].object)),
+    softmaxSumOptional(static_cast<const aclTensor*>(values[9].object)),
+    softmaxInOptional(static_cast<const aclTensor*>(values[10].object)),
+    attentionInOptional(static_cast<const aclTensor*>(values[11].object)),
+    prefixOptional(static_cast<const aclIntArray*>(values[12].object)),
+    actualSeqQLenOptional(static_cast<const aclIntArray*>(values[13].object)),
+    actualSeqKvLenOptional(static_cast<const aclIntArray*>(values[14].object)),
+    scaleValue(static_cast<double>(values[15].number)),
     keepProb(static_cast<double>(values[16].number)),
     preTokens(static_cast<int64_t>(values[17].integer)),
     nextTokens(static_cast<int64_t>(values[18].integer)),
     headNum(static_cast<int64_t>(values[19].integer)),
     inputLayout(const_cast<char*>(values[20].text)),
     innerPrecise(static_cast<int64_t>(values[21].integer)),
-    sparseMode(static_cast<int64_t>(values[22].integer)), dqOut(static_cast<const
-    aclTensor*>(values[23].object)), dkOut(static_cast<const aclTensor*>(values[24].object)),
-    dvOut(static_cast<const aclTensor*>(values[25].object)), dpseOut(static_cast<const
-    aclTensor*>(values[26].object)) {}
+    sparseMode(static_cast<int64_t>(values[22].integer)),
+    dqOut(static_cast<const aclTensor*>(values[23].object)),
+    dkOut(static_cast<const aclTensor*>(values[24].object)),
+    dvOut(static_cast<const aclTensor*>(values[25].object)),
+    dpseOut(static_cast<const aclTensor*>(values[26].object)) {}
 };
 struct aclnnFlashAttentionVarLenScore_arguments {
   const aclTensor* query;
@@ -1361,8 +1427,9 @@ struct aclnnFlashAttentionVarLenScore_arguments {
   const aclTensor* softmaxOutOut;
   const aclTensor* attentionOutOut;
   explicit aclnnFlashAttentionVarLenScore_arguments(const Value* values) : 
-    query(static_cast<const aclTensor*>(values[0].object)), key(static_cast<const
-    aclTensor*>(values[1].object)), value(static_cast<const aclTensor*>(values[2].object)),
+    query(static_cast<const aclTensor*>(values[0].object)),
+    key(static_cast<const aclTensor*>(values[1].object)),
+    value(static_cast<const aclTensor*>(values[2].object)),
     realShiftOptional(static_cast<const aclTensor*>(values[3].object)),
     dropMaskOptional(static_cast<const aclTensor*>(values[4].object)),
     paddingMaskOptional(static_cast<const aclTensor*>(values[5].object)),
@@ -1377,19 +1444,19 @@ struct aclnnFlashAttentionVarLenScore_arguments {
     headNum(static_cast<int64_t>(values[14].integer)),
     inputLayout(const_cast<char*>(values[15].text)),
     innerPrecise(static_cast<int64_t>(values[16].integer)),
-    sparseMode(static_cast<int64_t>(values[17].integer)), softmaxMaxOut(static_cast<const
-    aclTensor*>(values[18].object)), softmaxSumOut(static_cast<const
-    aclTensor*>(values[19].object)), softmaxOutOut(static_cast<const
-    aclTensor*>(values[20].object)), attentionOutOut(static_cast<const
-    aclTensor*>(values[21].object)) {}
+    sparseMode(static_cast<int64_t>(values[17].integer)),
+    softmaxMaxOut(static_cast<const aclTensor*>(values[18].object)),
+    softmaxSumOut(static_cast<const aclTensor*>(values[19].object)),
+    softmaxOutOut(static_cast<const aclTensor*>(values[20].object)),
+    attentionOutOut(static_cast<const aclTensor*>(values[21].object)) {}
 };
 struct aclnnFlip_arguments {
   const aclTensor* self;
   const aclIntArray* dims;
   aclTensor* out;
   explicit aclnnFlip_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dims(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dims(static_cast<const aclIntArray*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnFloor_arguments {
@@ -1404,8 +1471,8 @@ struct aclnnForeachAddScalarV2_arguments {
   const aclScalar* scalar;
   aclTensorList* out;
   explicit aclnnForeachAddScalarV2_arguments(const Value* values) : 
-    x(static_cast<const aclTensorList*>(values[0].object)), scalar(static_cast<const
-    aclScalar*>(values[1].object)),
+    x(static_cast<const aclTensorList*>(values[0].object)),
+    scalar(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensorList*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnForeachMulScalar_arguments {
@@ -1413,16 +1480,17 @@ struct aclnnForeachMulScalar_arguments {
   const aclTensor* scalar;
   const aclTensorList* out;
   explicit aclnnForeachMulScalar_arguments(const Value* values) : 
-    x(static_cast<const aclTensorList*>(values[0].object)), scalar(static_cast<const
-    aclTensor*>(values[1].object)), out(static_cast<const aclTensorList*>(values[2].object)) {}
+    x(static_cast<const aclTensorList*>(values[0].object)),
+    scalar(static_cast<const aclTensor*>(values[1].object)),
+    out(static_cast<const aclTensorList*>(values[2].object)) {}
 };
 struct aclnnForeachMulScalarV2_arguments {
   const aclTensorList* x;
   const aclScalar* scalar;
   aclTensorList* out;
   explicit aclnnForeachMulScalarV2_arguments(const Value* values) : 
-    x(static_cast<const aclTensorList*>(values[0].object)), scalar(static_cast<const
-    aclScalar*>(values[1].object)),
+    x(static_cast<const aclTensorList*>(values[0].object)),
+    scalar(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensorList*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnForeachNonFiniteCheckAndUnscale_arguments {
@@ -1430,16 +1498,18 @@ struct aclnnForeachNonFiniteCheckAndUnscale_arguments {
   const aclTensor* foundInf;
   const aclTensor* invScale;
   explicit aclnnForeachNonFiniteCheckAndUnscale_arguments(const Value* values) : 
-    scaledGrads(static_cast<const aclTensorList*>(values[0].object)), foundInf(static_cast<const
-    aclTensor*>(values[1].object)), invScale(static_cast<const aclTensor*>(values[2].object)) {}
+    scaledGrads(static_cast<const aclTensorList*>(values[0].object)),
+    foundInf(static_cast<const aclTensor*>(values[1].object)),
+    invScale(static_cast<const aclTensor*>(values[2].object)) {}
 };
 struct aclnnForeachNorm_arguments {
   const aclTensorList* x;
   const aclScalar* scalar;
   const aclTensorList* out;
   explicit aclnnForeachNorm_arguments(const Value* values) : 
-    x(static_cast<const aclTensorList*>(values[0].object)), scalar(static_cast<const
-    aclScalar*>(values[1].object)), out(static_cast<const aclTensorList*>(values[2].object)) {}
+    x(static_cast<const aclTensorList*>(values[0].object)),
+    scalar(static_cast<const aclScalar*>(values[1].object)),
+    out(static_cast<const aclTensorList*>(values[2].object)) {}
 };
 struct aclnnFusedAdamw_arguments {
   const aclTensorList* paramsRef;
@@ -1458,15 +1528,16 @@ struct aclnnFusedAdamw_arguments {
   bool amsgrad;
   bool maximize;
   explicit aclnnFusedAdamw_arguments(const Value* values) : 
-    paramsRef(static_cast<const aclTensorList*>(values[0].object)), grads(static_cast<const
-    aclTensorList*>(values[1].object)), expAvgsRef(static_cast<const
-    aclTensorList*>(values[2].object)), expAvgSqsRef(static_cast<const
-    aclTensorList*>(values[3].object)), maxExpAvgSqsRef(static_cast<const
-    aclTensorList*>(values[4].object)), stateSteps(static_cast<const
-    aclTensorList*>(values[5].object)), gradScaleOptional(static_cast<const
-    aclTensor*>(values[6].object)), foundInfOptional(static_cast<const
-    aclTensor*>(values[7].object)), lr(static_cast<double>(values[8].number)),
-    beta1(static_cast<double>(values[9].number)), beta2(static_cast<double>(values[10].number)),
+    paramsRef(static_cast<const aclTensorList*>(values[0].object)),
+    grads(static_cast<const aclTensorList*>(values[1].object)),
+    expAvgsRef(static_cast<const aclTensorList*>(values[2].object)),
+    expAvgSqsRef(static_cast<const aclTensorList*>(values[3].object)),
+    maxExpAvgSqsRef(static_cast<const aclTensorList*>(values[4].object)),
+    stateSteps(static_cast<const aclTensorList*>(values[5].object)),
+    gradScaleOptional(static_cast<const aclTensor*>(values[6].object)),
+    foundInfOptional(static_cast<const aclTensor*>(values[7].object)),
+    lr(static_cast<double>(values[8].number)), beta1(static_cast<double>(values[9].number)),
+    beta2(static_cast<double>(values[10].number)),
     weightDecay(static_cast<double>(values[11].number)),
     eps(static_cast<double>(values[12].number)), amsgrad(static_cast<bool>(values[13].integer)),
     maximize(static_cast<bool>(values[14].integer)) {}
@@ -1484,10 +1555,11 @@ struct aclnnFusedSgd_arguments {
   bool maximize;
   bool isFirstStep;
   explicit aclnnFusedSgd_arguments(const Value* values) : 
-    paramsRef(static_cast<const aclTensorList*>(values[0].object)), gradsRef(static_cast<const
-    aclTensorList*>(values[1].object)), momentumBufferListOptionalRef(static_cast<const
-    aclTensorList*>(values[2].object)), gradScaleOptional(static_cast<const
-    aclTensor*>(values[3].object)), weightDecay(static_cast<float>(values[4].number)),
+    paramsRef(static_cast<const aclTensorList*>(values[0].object)),
+    gradsRef(static_cast<const aclTensorList*>(values[1].object)),
+    momentumBufferListOptionalRef(static_cast<const aclTensorList*>(values[2].object)),
+    gradScaleOptional(static_cast<const aclTensor*>(values[3].object)),
+    weightDecay(static_cast<float>(values[4].number)),
     momentum(static_cast<float>(values[5].number)), lr(static_cast<float>(values[6].number)),
     dampening(static_cast<float>(values[7].number)), nesterov(static_cast<bool>(values[8].integer)),
     maximize(static_cast<bool>(values[9].integer)),
@@ -1500,8 +1572,8 @@ struct aclnnGather_arguments {
   aclTensor* out;
   explicit aclnnGather_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnGeScalar_arguments {
@@ -1509,8 +1581,8 @@ struct aclnnGeScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnGeScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnGeTensor_arguments {
@@ -1518,8 +1590,8 @@ struct aclnnGeTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnGeTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnGeluBackwardV2_arguments {
@@ -1528,8 +1600,9 @@ struct aclnnGeluBackwardV2_arguments {
   char* approximate;
   aclTensor* gradInput;
   explicit aclnnGeluBackwardV2_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), approximate(const_cast<char*>(values[2].text)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    approximate(const_cast<char*>(values[2].text)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnGeluV2_arguments {
@@ -1549,8 +1622,9 @@ struct aclnnGridSampler2D_arguments {
   bool alignCorners;
   aclTensor* out;
   explicit aclnnGridSampler2D_arguments(const Value* values) : 
-    input(static_cast<const aclTensor*>(values[0].object)), grid(static_cast<const
-    aclTensor*>(values[1].object)), interpolationMode(static_cast<int64_t>(values[2].integer)),
+    input(static_cast<const aclTensor*>(values[0].object)),
+    grid(static_cast<const aclTensor*>(values[1].object)),
+    interpolationMode(static_cast<int64_t>(values[2].integer)),
     paddingMode(static_cast<int64_t>(values[3].integer)),
     alignCorners(static_cast<bool>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
@@ -1568,8 +1642,9 @@ struct aclnnGroupNorm_arguments {
   aclTensor* meanOut;
   aclTensor* rstdOut;
   explicit aclnnGroupNorm_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), gamma(static_cast<const
-    aclTensor*>(values[1].object)), beta(static_cast<const aclTensor*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    gamma(static_cast<const aclTensor*>(values[1].object)),
+    beta(static_cast<const aclTensor*>(values[2].object)),
     N(static_cast<int64_t>(values[3].integer)), C(static_cast<int64_t>(values[4].integer)),
     HxW(static_cast<int64_t>(values[5].integer)), group(static_cast<int64_t>(values[6].integer)),
     eps(static_cast<double>(values[7].number)),
@@ -1592,13 +1667,14 @@ struct aclnnGroupNormBackward_arguments {
   aclTensor* gradGammaOut;
   aclTensor* gradBetaOut;
   explicit aclnnGroupNormBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), input(static_cast<const
-    aclTensor*>(values[1].object)), mean(static_cast<const aclTensor*>(values[2].object)),
-    rstd(static_cast<const aclTensor*>(values[3].object)), gamma(static_cast<const
-    aclTensor*>(values[4].object)), N(static_cast<int64_t>(values[5].integer)),
-    C(static_cast<int64_t>(values[6].integer)), HxW(static_cast<int64_t>(values[7].integer)),
-    group(static_cast<int64_t>(values[8].integer)), outputMask(static_cast<const
-    aclBoolArray*>(values[9].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    input(static_cast<const aclTensor*>(values[1].object)),
+    mean(static_cast<const aclTensor*>(values[2].object)),
+    rstd(static_cast<const aclTensor*>(values[3].object)),
+    gamma(static_cast<const aclTensor*>(values[4].object)),
+    N(static_cast<int64_t>(values[5].integer)), C(static_cast<int64_t>(values[6].integer)),
+    HxW(static_cast<int64_t>(values[7].integer)), group(static_cast<int64_t>(values[8].integer)),
+    outputMask(static_cast<const aclBoolArray*>(values[9].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[10].object))),
     gradGammaOut(static_cast<aclTensor*>(const_cast<void*>(values[11].object))),
     gradBetaOut(static_cast<aclTensor*>(const_cast<void*>(values[12].object))) {}
@@ -1608,8 +1684,8 @@ struct aclnnGtScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnGtScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnGtTensor_arguments {
@@ -1617,8 +1693,8 @@ struct aclnnGtTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnGtTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnHardshrink_arguments {
@@ -1626,8 +1702,8 @@ struct aclnnHardshrink_arguments {
   const aclScalar* lambd;
   aclTensor* out;
   explicit aclnnHardshrink_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), lambd(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    lambd(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnHardshrinkBackward_arguments {
@@ -1636,8 +1712,9 @@ struct aclnnHardshrinkBackward_arguments {
   const aclScalar* lambd;
   aclTensor* gradInput;
   explicit aclnnHardshrinkBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), lambd(static_cast<const aclScalar*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    lambd(static_cast<const aclScalar*>(values[2].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnHardsigmoid_arguments {
@@ -1652,24 +1729,24 @@ struct aclnnHardsigmoidBackward_arguments {
   const aclTensor* self;
   aclTensor* out;
   explicit aclnnHardsigmoidBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnHardswish_arguments {
   const aclTensor* self;
   const aclTensor* out;
   explicit aclnnHardswish_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), out(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    out(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnHardswishBackward_arguments {
   const aclTensor* gradOutput;
   const aclTensor* self;
   aclTensor* out;
   explicit aclnnHardswishBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnHardtanh_arguments {
@@ -1678,8 +1755,9 @@ struct aclnnHardtanh_arguments {
   const aclScalar* clipValueMax;
   aclTensor* out;
   explicit aclnnHardtanh_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), clipValueMin(static_cast<const
-    aclScalar*>(values[1].object)), clipValueMax(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    clipValueMin(static_cast<const aclScalar*>(values[1].object)),
+    clipValueMax(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnHardtanhBackward_arguments {
@@ -1689,8 +1767,9 @@ struct aclnnHardtanhBackward_arguments {
   const aclScalar* max;
   aclTensor* out;
   explicit aclnnHardtanhBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), min(static_cast<const aclScalar*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    min(static_cast<const aclScalar*>(values[2].object)),
     max(static_cast<const aclScalar*>(values[3].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -1702,10 +1781,12 @@ struct aclnnIm2col_arguments {
   const aclIntArray* stride;
   const aclTensor* out;
   explicit aclnnIm2col_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), kernelSize(static_cast<const
-    aclIntArray*>(values[1].object)), dilation(static_cast<const aclIntArray*>(values[2].object)),
-    padding(static_cast<const aclIntArray*>(values[3].object)), stride(static_cast<const
-    aclIntArray*>(values[4].object)), out(static_cast<const aclTensor*>(values[5].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[1].object)),
+    dilation(static_cast<const aclIntArray*>(values[2].object)),
+    padding(static_cast<const aclIntArray*>(values[3].object)),
+    stride(static_cast<const aclIntArray*>(values[4].object)),
+    out(static_cast<const aclTensor*>(values[5].object)) {}
 };
 struct aclnnIm2colBackward_arguments {
   const aclTensor* gradOutput;
@@ -1716,10 +1797,12 @@ struct aclnnIm2colBackward_arguments {
   const aclIntArray* stride;
   aclTensor* out;
   explicit aclnnIm2colBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), inputSize(static_cast<const
-    aclIntArray*>(values[1].object)), kernelSize(static_cast<const aclIntArray*>(values[2].object)),
-    dilation(static_cast<const aclIntArray*>(values[3].object)), padding(static_cast<const
-    aclIntArray*>(values[4].object)), stride(static_cast<const aclIntArray*>(values[5].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    inputSize(static_cast<const aclIntArray*>(values[1].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[2].object)),
+    dilation(static_cast<const aclIntArray*>(values[3].object)),
+    padding(static_cast<const aclIntArray*>(values[4].object)),
+    stride(static_cast<const aclIntArray*>(values[5].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[6].object))) {}
 };
 struct aclnnIncreFlashAttentionV4_arguments {
@@ -1746,32 +1829,36 @@ struct aclnnIncreFlashAttentionV4_arguments {
   int64_t innerPrecise;
   const aclTensor* attentionOut;
   explicit aclnnIncreFlashAttentionV4_arguments(const Value* values) : 
-    query(static_cast<const aclTensor*>(values[0].object)), key(static_cast<const
-    aclTensorList*>(values[1].object)), value(static_cast<const aclTensorList*>(values[2].object)),
-    pseShift(static_cast<const aclTensor*>(values[3].object)), attenMask(static_cast<const
-    aclTensor*>(values[4].object)), actualSeqLengths(static_cast<const
-    aclIntArray*>(values[5].object)), dequantScale1(static_cast<const
-    aclTensor*>(values[6].object)), quantScale1(static_cast<const aclTensor*>(values[7].object)),
-    dequantScale2(static_cast<const aclTensor*>(values[8].object)), quantScale2(static_cast<const
-    aclTensor*>(values[9].object)), quantOffset2(static_cast<const aclTensor*>(values[10].object)),
+    query(static_cast<const aclTensor*>(values[0].object)),
+    key(static_cast<const aclTensorList*>(values[1].object)),
+    value(static_cast<const aclTensorList*>(values[2].object)),
+    pseShift(static_cast<const aclTensor*>(values[3].object)),
+    attenMask(static_cast<const aclTensor*>(values[4].object)),
+    actualSeqLengths(static_cast<const aclIntArray*>(values[5].object)),
+    dequantScale1(static_cast<const aclTensor*>(values[6].object)),
+    quantScale1(static_cast<const aclTensor*>(values[7].object)),
+    dequantScale2(static_cast<const aclTensor*>(values[8].object)),
+    quantScale2(static_cast<const aclTensor*>(values[9].object)),
+    quantOffset2(static_cast<const aclTensor*>(values[10].object)),
     antiquantScale(static_cast<const aclTensor*>(values[11].object)),
-    antiquantOffset(static_cast<const aclTensor*>(values[12].object)), blocktable(static_cast<const
-    aclTensor*>(values[13].object)), kvPaddingSize(static_cast<const
-    aclTensor*>(values[14].object)), numHeads(static_cast<int64_t>(values[15].integer)),
+    antiquantOffset(static_cast<const aclTensor*>(values[12].object)),
+    blocktable(static_cast<const aclTensor*>(values[13].object)),
+    kvPaddingSize(static_cast<const aclTensor*>(values[14].object)),
+    numHeads(static_cast<int64_t>(values[15].integer)),
     scaleValue(static_cast<double>(values[16].number)),
     inputLayout(const_cast<char*>(values[17].text)),
     numKeyValueHeads(static_cast<int64_t>(values[18].integer)),
     blockSize(static_cast<int64_t>(values[19].integer)),
-    innerPrecise(static_cast<int64_t>(values[20].integer)), attentionOut(static_cast<const
-    aclTensor*>(values[21].object)) {}
+    innerPrecise(static_cast<int64_t>(values[20].integer)),
+    attentionOut(static_cast<const aclTensor*>(values[21].object)) {}
 };
 struct aclnnIndex_arguments {
   const aclTensor* self;
   const aclTensorList* indices;
   aclTensor* out;
   explicit aclnnIndex_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), indices(static_cast<const
-    aclTensorList*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    indices(static_cast<const aclTensorList*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnIndexAdd_arguments {
@@ -1783,8 +1870,9 @@ struct aclnnIndexAdd_arguments {
   aclTensor* out;
   explicit aclnnIndexAdd_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), source(static_cast<const aclTensor*>(values[3].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    source(static_cast<const aclTensor*>(values[3].object)),
     alpha(static_cast<const aclScalar*>(values[4].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -1796,8 +1884,9 @@ struct aclnnIndexFill_arguments {
   aclTensor* out;
   explicit aclnnIndexFill_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), value(static_cast<const aclScalar*>(values[3].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    value(static_cast<const aclScalar*>(values[3].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
 struct aclnnIndexPutImpl_arguments {
@@ -1807,9 +1896,11 @@ struct aclnnIndexPutImpl_arguments {
   bool accumulate;
   bool unsafe;
   explicit aclnnIndexPutImpl_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), indices(static_cast<const
-    aclTensorList*>(values[1].object)), values(static_cast<const aclTensor*>(values[2].object)),
-    accumulate(static_cast<bool>(values[3].integer)), unsafe(static_cast<bool>(values[4].integer)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    indices(static_cast<const aclTensorList*>(values[1].object)),
+    values(static_cast<const aclTensor*>(values[2].object)),
+    accumulate(static_cast<bool>(values[3].integer)),
+    unsafe(static_cast<bool>(values[4].integer)) {}
 };
 struct aclnnIndexSelect_arguments {
   const aclTensor* self;
@@ -1818,8 +1909,8 @@ struct aclnnIndexSelect_arguments {
   aclTensor* out;
   explicit aclnnIndexSelect_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnInplaceAcos_arguments {
@@ -1837,8 +1928,9 @@ struct aclnnInplaceAdd_arguments {
   const aclTensor* other;
   const aclScalar* alpha;
   explicit aclnnInplaceAdd_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceAddcdiv_arguments {
   const aclTensor* selfRef;
@@ -1846,8 +1938,9 @@ struct aclnnInplaceAddcdiv_arguments {
   const aclTensor* tensor2;
   const aclScalar* value;
   explicit aclnnInplaceAddcdiv_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), tensor1(static_cast<const
-    aclTensor*>(values[1].object)), tensor2(static_cast<const aclTensor*>(values[2].object)),
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    tensor1(static_cast<const aclTensor*>(values[1].object)),
+    tensor2(static_cast<const aclTensor*>(values[2].object)),
     value(static_cast<const aclScalar*>(values[3].object)) {}
 };
 struct aclnnInplaceAddcmul_arguments {
@@ -1856,8 +1949,9 @@ struct aclnnInplaceAddcmul_arguments {
   const aclTensor* tensor2;
   const aclScalar* value;
   explicit aclnnInplaceAddcmul_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), tensor1(static_cast<const
-    aclTensor*>(values[1].object)), tensor2(static_cast<const aclTensor*>(values[2].object)),
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    tensor1(static_cast<const aclTensor*>(values[1].object)),
+    tensor2(static_cast<const aclTensor*>(values[2].object)),
     value(static_cast<const aclScalar*>(values[3].object)) {}
 };
 struct aclnnInplaceAdds_arguments {
@@ -1865,8 +1959,9 @@ struct aclnnInplaceAdds_arguments {
   const aclScalar* other;
   const aclScalar* alpha;
   explicit aclnnInplaceAdds_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceAsin_arguments {
   aclTensor* selfRef;
@@ -1896,10 +1991,12 @@ struct aclnnInplaceBaddbmm_arguments {
   const aclScalar* alpha;
   int8_t cubeMathType;
   explicit aclnnInplaceBaddbmm_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), batch1(static_cast<const
-    aclTensor*>(values[1].object)), batch2(static_cast<const aclTensor*>(values[2].object)),
-    beta(static_cast<const aclScalar*>(values[3].object)), alpha(static_cast<const
-    aclScalar*>(values[4].object)), cubeMathType(static_cast<int8_t>(values[5].integer)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    batch1(static_cast<const aclTensor*>(values[1].object)),
+    batch2(static_cast<const aclTensor*>(values[2].object)),
+    beta(static_cast<const aclScalar*>(values[3].object)),
+    alpha(static_cast<const aclScalar*>(values[4].object)),
+    cubeMathType(static_cast<int8_t>(values[5].integer)) {}
 };
 struct aclnnInplaceBernoulli_arguments {
   const aclTensor* selfRef;
@@ -1907,8 +2004,9 @@ struct aclnnInplaceBernoulli_arguments {
   int64_t seed;
   int64_t offset;
   explicit aclnnInplaceBernoulli_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), prob(static_cast<const
-    aclScalar*>(values[1].object)), seed(static_cast<int64_t>(values[2].integer)),
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    prob(static_cast<const aclScalar*>(values[1].object)),
+    seed(static_cast<int64_t>(values[2].integer)),
     offset(static_cast<int64_t>(values[3].integer)) {}
 };
 struct aclnnInplaceBernoulliTensor_arguments {
@@ -1917,37 +2015,38 @@ struct aclnnInplaceBernoulliTensor_arguments {
   int64_t seed;
   int64_t offset;
   explicit aclnnInplaceBernoulliTensor_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), prob(static_cast<const
-    aclTensor*>(values[1].object)), seed(static_cast<int64_t>(values[2].integer)),
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    prob(static_cast<const aclTensor*>(values[1].object)),
+    seed(static_cast<int64_t>(values[2].integer)),
     offset(static_cast<int64_t>(values[3].integer)) {}
 };
 struct aclnnInplaceBitwiseAndScalar_arguments {
   const aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceBitwiseAndScalar_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceBitwiseAndTensor_arguments {
   const aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceBitwiseAndTensor_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceBitwiseOrScalar_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceBitwiseOrScalar_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceBitwiseOrTensor_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceBitwiseOrTensor_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceCeil_arguments {
   aclTensor* selfRef;
@@ -1958,15 +2057,15 @@ struct aclnnInplaceClampMax_arguments {
   const aclTensor* selfRef;
   const aclScalar* clipValueMax;
   explicit aclnnInplaceClampMax_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), clipValueMax(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    clipValueMax(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceClampMaxTensor_arguments {
   aclTensor* selfRef;
   const aclTensor* max;
   explicit aclnnInplaceClampMaxTensor_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), max(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    max(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceClampMinTensor_arguments {
   aclTensor* selfRef;
@@ -1979,8 +2078,8 @@ struct aclnnInplaceCopy_arguments {
   aclTensor* selfRef;
   const aclTensor* src;
   explicit aclnnInplaceCopy_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), src(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    src(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceCos_arguments {
   aclTensor* inputRef;
@@ -1996,29 +2095,29 @@ struct aclnnInplaceDiv_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceDiv_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceDivs_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceDivs_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceEqScalar_arguments {
   const aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceEqScalar_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceEqTensor_arguments {
   const aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceEqTensor_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceErf_arguments {
   aclTensor* selfRef;
@@ -2044,8 +2143,8 @@ struct aclnnInplaceFillScalar_arguments {
   aclTensor* selfRef;
   const aclScalar* value;
   explicit aclnnInplaceFillScalar_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), value(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    value(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceFloor_arguments {
   aclTensor* selfRef;
@@ -2056,29 +2155,29 @@ struct aclnnInplaceGeScalar_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceGeScalar_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceGeTensor_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceGeTensor_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceGtScalar_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceGtScalar_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceGtTensor_arguments {
   const aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceGtTensor_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceHardswish_arguments {
   const aclTensor* self;
@@ -2091,8 +2190,8 @@ struct aclnnInplaceHardtanh_arguments {
   const aclScalar* clipValueMax;
   explicit aclnnInplaceHardtanh_arguments(const Value* values) : 
     selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
-    clipValueMin(static_cast<const aclScalar*>(values[1].object)), clipValueMax(static_cast<const
-    aclScalar*>(values[2].object)) {}
+    clipValueMin(static_cast<const aclScalar*>(values[1].object)),
+    clipValueMax(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceIndexCopy_arguments {
   aclTensor* selfRef;
@@ -2101,8 +2200,9 @@ struct aclnnInplaceIndexCopy_arguments {
   const aclTensor* source;
   explicit aclnnInplaceIndexCopy_arguments(const Value* values) : 
     selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), source(static_cast<const aclTensor*>(values[3].object)) {}
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    source(static_cast<const aclTensor*>(values[3].object)) {}
 };
 struct aclnnInplaceIndexFill_arguments {
   aclTensor* selfRef;
@@ -2111,22 +2211,23 @@ struct aclnnInplaceIndexFill_arguments {
   const aclScalar* value;
   explicit aclnnInplaceIndexFill_arguments(const Value* values) : 
     selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), value(static_cast<const aclScalar*>(values[3].object)) {}
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    value(static_cast<const aclScalar*>(values[3].object)) {}
 };
 struct aclnnInplaceLeScalar_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceLeScalar_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceLeTensor_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceLeTensor_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceLeakyRelu_arguments {
   aclTensor* selfRef;
@@ -2140,8 +2241,9 @@ struct aclnnInplaceLerps_arguments {
   const aclTensor* end;
   const aclScalar* weight;
   explicit aclnnInplaceLerps_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), end(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclScalar*>(values[2].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    end(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceLog_arguments {
   aclTensor* selfRef;
@@ -2167,8 +2269,8 @@ struct aclnnInplaceLogicalAnd_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceLogicalAnd_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceLogicalNot_arguments {
   aclTensor* selfRef;
@@ -2179,74 +2281,77 @@ struct aclnnInplaceLogicalOr_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceLogicalOr_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceLtScalar_arguments {
   const aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceLtScalar_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceLtTensor_arguments {
   const aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceLtTensor_arguments(const Value* values) : 
-    selfRef(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceMaskedFillScalar_arguments {
   aclTensor* selfRef;
   const aclTensor* mask;
   const aclScalar* value;
   explicit aclnnInplaceMaskedFillScalar_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), mask(static_cast<const
-    aclTensor*>(values[1].object)), value(static_cast<const aclScalar*>(values[2].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    mask(static_cast<const aclTensor*>(values[1].object)),
+    value(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceMaskedFillTensor_arguments {
   aclTensor* selfRef;
   const aclTensor* mask;
   const aclTensor* value;
   explicit aclnnInplaceMaskedFillTensor_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), mask(static_cast<const
-    aclTensor*>(values[1].object)), value(static_cast<const aclTensor*>(values[2].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    mask(static_cast<const aclTensor*>(values[1].object)),
+    value(static_cast<const aclTensor*>(values[2].object)) {}
 };
 struct aclnnInplaceMaskedScatter_arguments {
   aclTensor* selfRef;
   const aclTensor* mask;
   const aclTensor* source;
   explicit aclnnInplaceMaskedScatter_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), mask(static_cast<const
-    aclTensor*>(values[1].object)), source(static_cast<const aclTensor*>(values[2].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    mask(static_cast<const aclTensor*>(values[1].object)),
+    source(static_cast<const aclTensor*>(values[2].object)) {}
 };
 struct aclnnInplaceMul_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceMul_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceMuls_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceMuls_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceNeScalar_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   explicit aclnnInplaceNeScalar_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplaceNeTensor_arguments {
   aclTensor* selfRef;
   const aclTensor* other;
   explicit aclnnInplaceNeTensor_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceNeg_arguments {
   aclTensor* selfRef;
@@ -2262,7 +2367,8 @@ struct aclnnInplaceNormal_arguments {
   explicit aclnnInplaceNormal_arguments(const Value* values) : 
     selfRef(static_cast<const aclTensor*>(values[0].object)),
     mean(static_cast<float>(values[1].number)), std(static_cast<float>(values[2].number)),
-    seed(static_cast<int64_t>(values[3].integer)), offset(static_cast<int64_t>(values[4].integer)) {}
+    seed(static_cast<int64_t>(values[3].integer)),
+    offset(static_cast<int64_t>(values[4].integer)) {}
 };
 struct aclnnInplaceOne_arguments {
   const aclTensor* selfRef;
@@ -2273,15 +2379,15 @@ struct aclnnInplacePowTensorScalar_arguments {
   const aclTensor* self;
   const aclScalar* exponent;
   explicit aclnnInplacePowTensorScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), exponent(static_cast<const
-    aclScalar*>(values[1].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    exponent(static_cast<const aclScalar*>(values[1].object)) {}
 };
 struct aclnnInplacePowTensorTensor_arguments {
   const aclTensor* self;
   const aclTensor* exponent;
   explicit aclnnInplacePowTensorTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), exponent(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    exponent(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnInplaceRandom_arguments {
   const aclTensor* selfRef;
@@ -2292,7 +2398,8 @@ struct aclnnInplaceRandom_arguments {
   explicit aclnnInplaceRandom_arguments(const Value* values) : 
     selfRef(static_cast<const aclTensor*>(values[0].object)),
     from(static_cast<int64_t>(values[1].integer)), to(static_cast<int64_t>(values[2].integer)),
-    seed(static_cast<int64_t>(values[3].integer)), offset(static_cast<int64_t>(values[4].integer)) {}
+    seed(static_cast<int64_t>(values[3].integer)),
+    offset(static_cast<int64_t>(values[4].integer)) {}
 };
 struct aclnnInplaceReciprocal_arguments {
   const aclTensor* selfRef;
@@ -2317,8 +2424,9 @@ struct aclnnInplaceScatter_arguments {
   int64_t reduce;
   explicit aclnnInplaceScatter_arguments(const Value* values) : 
     selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), src(static_cast<const aclTensor*>(values[3].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    src(static_cast<const aclTensor*>(values[3].object)),
     reduce(static_cast<int64_t>(values[4].integer)) {}
 };
 struct aclnnInplaceScatterValue_arguments {
@@ -2329,8 +2437,9 @@ struct aclnnInplaceScatterValue_arguments {
   int64_t reduce;
   explicit aclnnInplaceScatterValue_arguments(const Value* values) : 
     selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), value(static_cast<const aclScalar*>(values[3].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    value(static_cast<const aclScalar*>(values[3].object)),
     reduce(static_cast<int64_t>(values[4].integer)) {}
 };
 struct aclnnInplaceSigmoid_arguments {
@@ -2358,16 +2467,18 @@ struct aclnnInplaceSub_arguments {
   const aclTensor* other;
   const aclScalar* alpha;
   explicit aclnnInplaceSub_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclTensor*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclTensor*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceSubs_arguments {
   aclTensor* selfRef;
   const aclScalar* other;
   const aclScalar* alpha;
   explicit aclnnInplaceSubs_arguments(const Value* values) : 
-    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))), other(static_cast<const
-    aclScalar*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)) {}
+    selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
+    other(static_cast<const aclScalar*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceTan_arguments {
   const aclTensor* selfRef;
@@ -2385,8 +2496,8 @@ struct aclnnInplaceThreshold_arguments {
   const aclScalar* value;
   explicit aclnnInplaceThreshold_arguments(const Value* values) : 
     selfRef(static_cast<aclTensor*>(const_cast<void*>(values[0].object))),
-    threshold(static_cast<const aclScalar*>(values[1].object)), value(static_cast<const
-    aclScalar*>(values[2].object)) {}
+    threshold(static_cast<const aclScalar*>(values[1].object)),
+    value(static_cast<const aclScalar*>(values[2].object)) {}
 };
 struct aclnnInplaceTriu_arguments {
   aclTensor* selfRef;
@@ -2404,7 +2515,8 @@ struct aclnnInplaceUniform_arguments {
   explicit aclnnInplaceUniform_arguments(const Value* values) : 
     selfRef(static_cast<const aclTensor*>(values[0].object)),
     from(static_cast<double>(values[1].number)), to(static_cast<double>(values[2].number)),
-    seed(static_cast<uint64_t>(values[3].integer)), offset(static_cast<uint64_t>(values[4].integer)) {}
+    seed(static_cast<uint64_t>(values[3].integer)),
+    offset(static_cast<uint64_t>(values[4].integer)) {}
 };
 struct aclnnInplaceZero_arguments {
   aclTensor* selfRef;
@@ -2421,9 +2533,10 @@ struct aclnnLayerNorm_arguments {
   aclTensor* meanOutOptional;
   aclTensor* rstdOutOptional;
   explicit aclnnLayerNorm_arguments(const Value* values) : 
-    input(static_cast<const aclTensor*>(values[0].object)), normalizedShape(static_cast<const
-    aclIntArray*>(values[1].object)), weightOptional(static_cast<const
-    aclTensor*>(values[2].object)), biasOptional(static_cast<const aclTensor*>(values[3].object)),
+    input(static_cast<const aclTensor*>(values[0].object)),
+    normalizedShape(static_cast<const aclIntArray*>(values[1].object)),
+    weightOptional(static_cast<const aclTensor*>(values[2].object)),
+    biasOptional(static_cast<const aclTensor*>(values[3].object)),
     eps(static_cast<double>(values[4].number)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))),
     meanOutOptional(static_cast<aclTensor*>(const_cast<void*>(values[6].object))),
@@ -2442,11 +2555,13 @@ struct aclnnLayerNormBackward_arguments {
   aclTensor* gradWeightOut;
   aclTensor* gradBiasOut;
   explicit aclnnLayerNormBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), input(static_cast<const
-    aclTensor*>(values[1].object)), normalizedShape(static_cast<const
-    aclIntArray*>(values[2].object)), mean(static_cast<const aclTensor*>(values[3].object)),
-    rstd(static_cast<const aclTensor*>(values[4].object)), weightOptional(static_cast<const
-    aclTensor*>(values[5].object)), biasOptional(static_cast<const aclTensor*>(values[6].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    input(static_cast<const aclTensor*>(values[1].object)),
+    normalizedShape(static_cast<const aclIntArray*>(values[2].object)),
+    mean(static_cast<const aclTensor*>(values[3].object)),
+    rstd(static_cast<const aclTensor*>(values[4].object)),
+    weightOptional(static_cast<const aclTensor*>(values[5].object)),
+    biasOptional(static_cast<const aclTensor*>(values[6].object)),
     outputMask(static_cast<const aclBoolArray*>(values[7].object)),
     gradInputOut(static_cast<aclTensor*>(const_cast<void*>(values[8].object))),
     gradWeightOut(static_cast<aclTensor*>(const_cast<void*>(values[9].object))),
@@ -2457,8 +2572,8 @@ struct aclnnLeScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnLeScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnLeTensor_arguments {
@@ -2466,8 +2581,8 @@ struct aclnnLeTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnLeTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnLeakyRelu_arguments {
@@ -2475,8 +2590,8 @@ struct aclnnLeakyRelu_arguments {
   const aclScalar* negativeSlope;
   aclTensor* out;
   explicit aclnnLeakyRelu_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), negativeSlope(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    negativeSlope(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnLeakyReluBackward_arguments {
@@ -2486,8 +2601,9 @@ struct aclnnLeakyReluBackward_arguments {
   bool selfIsResult;
   aclTensor* out;
   explicit aclnnLeakyReluBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), negativeSlope(static_cast<const aclScalar*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    negativeSlope(static_cast<const aclScalar*>(values[2].object)),
     selfIsResult(static_cast<bool>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -2497,8 +2613,9 @@ struct aclnnLerp_arguments {
   const aclTensor* weight;
   aclTensor* out;
   explicit aclnnLerp_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), end(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclTensor*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    end(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclTensor*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnLerps_arguments {
@@ -2507,8 +2624,9 @@ struct aclnnLerps_arguments {
   const aclScalar* weight;
   aclTensor* out;
   explicit aclnnLerps_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), end(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    end(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnLgamma_arguments {
@@ -2546,8 +2664,9 @@ struct aclnnLinalgVectorNorm_arguments {
   aclDataType dtype;
   aclTensor* out;
   explicit aclnnLinalgVectorNorm_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), ord(static_cast<const
-    aclScalar*>(values[1].object)), dims(static_cast<const aclIntArray*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    ord(static_cast<const aclScalar*>(values[1].object)),
+    dims(static_cast<const aclIntArray*>(values[2].object)),
     keepDims(static_cast<bool>(values[3].integer)),
     dtype(static_cast<aclDataType>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
@@ -2558,8 +2677,9 @@ struct aclnnLinspace_arguments {
   int64_t steps;
   aclTensor* out;
   explicit aclnnLinspace_arguments(const Value* values) : 
-    start(static_cast<const aclScalar*>(values[0].object)), end(static_cast<const
-    aclScalar*>(values[1].object)), steps(static_cast<int64_t>(values[2].integer)),
+    start(static_cast<const aclScalar*>(values[0].object)),
+    end(static_cast<const aclScalar*>(values[1].object)),
+    steps(static_cast<int64_t>(values[2].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnLog_arguments {
@@ -2587,8 +2707,8 @@ struct aclnnLog2_arguments {
   const aclTensor* self;
   const aclTensor* out;
   explicit aclnnLog2_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), out(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    out(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnLogSigmoidBackward_arguments {
   const aclTensor* gradOutput;
@@ -2596,8 +2716,9 @@ struct aclnnLogSigmoidBackward_arguments {
   const aclTensor* buffer;
   aclTensor* gradInput;
   explicit aclnnLogSigmoidBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), buffer(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    buffer(static_cast<const aclTensor*>(values[2].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnLogSigmoidForward_arguments {
@@ -2624,8 +2745,9 @@ struct aclnnLogSoftmaxBackward_arguments {
   int64_t dim;
   aclTensor* out;
   explicit aclnnLogSoftmaxBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), output(static_cast<const
-    aclTensor*>(values[1].object)), dim(static_cast<int64_t>(values[2].integer)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    output(static_cast<const aclTensor*>(values[1].object)),
+    dim(static_cast<int64_t>(values[2].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnLogicalAnd_arguments {
@@ -2633,8 +2755,8 @@ struct aclnnLogicalAnd_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnLogicalAnd_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnLogicalNot_arguments {
@@ -2649,8 +2771,8 @@ struct aclnnLogicalOr_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnLogicalOr_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnLtScalar_arguments {
@@ -2658,8 +2780,8 @@ struct aclnnLtScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnLtScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnLtTensor_arguments {
@@ -2667,8 +2789,8 @@ struct aclnnLtTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnLtTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnMaskedSelect_arguments {
@@ -2676,8 +2798,8 @@ struct aclnnMaskedSelect_arguments {
   const aclTensor* mask;
   aclTensor* out;
   explicit aclnnMaskedSelect_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), mask(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    mask(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnMatmul_arguments {
@@ -2686,8 +2808,8 @@ struct aclnnMatmul_arguments {
   aclTensor* out;
   int8_t cubeMathType;
   explicit aclnnMatmul_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), mat2(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    mat2(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))),
     cubeMathType(static_cast<int8_t>(values[3].integer)) {}
 };
@@ -2701,12 +2823,14 @@ struct aclnnMatmulAllReduce_arguments {
   int64_t streamMode;
   const aclTensor* output;
   explicit aclnnMatmulAllReduce_arguments(const Value* values) : 
-    x1(static_cast<const aclTensor*>(values[0].object)), x2(static_cast<const
-    aclTensor*>(values[1].object)), bias(static_cast<const aclTensor*>(values[2].object)),
-    group(static_cast<const char*>(values[3].text)), reduceOp(static_cast<const
-    char*>(values[4].text)), commTurn(static_cast<int64_t>(values[5].integer)),
-    streamMode(static_cast<int64_t>(values[6].integer)), output(static_cast<const
-    aclTensor*>(values[7].object)) {}
+    x1(static_cast<const aclTensor*>(values[0].object)),
+    x2(static_cast<const aclTensor*>(values[1].object)),
+    bias(static_cast<const aclTensor*>(values[2].object)),
+    group(static_cast<const char*>(values[3].text)),
+    reduceOp(static_cast<const char*>(values[4].text)),
+    commTurn(static_cast<int64_t>(values[5].integer)),
+    streamMode(static_cast<int64_t>(values[6].integer)),
+    output(static_cast<const aclTensor*>(values[7].object)) {}
 };
 struct aclnnMax_arguments {
   const aclTensor* self;
@@ -2737,10 +2861,12 @@ struct aclnnMaxPool_arguments {
   int64_t ceilMode;
   aclTensor* out;
   explicit aclnnMaxPool_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), kernelShape(static_cast<const
-    aclIntArray*>(values[1].object)), strides(static_cast<const aclIntArray*>(values[2].object)),
-    autoPad(static_cast<int64_t>(values[3].integer)), pads(static_cast<const
-    aclIntArray*>(values[4].object)), dilations(static_cast<const aclIntArray*>(values[5].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    kernelShape(static_cast<const aclIntArray*>(values[1].object)),
+    strides(static_cast<const aclIntArray*>(values[2].object)),
+    autoPad(static_cast<int64_t>(values[3].integer)),
+    pads(static_cast<const aclIntArray*>(values[4].object)),
+    dilations(static_cast<const aclIntArray*>(values[5].object)),
     ceilMode(static_cast<int64_t>(values[6].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[7].object))) {}
 };
@@ -2754,10 +2880,12 @@ struct aclnnMaxPool2dWithIndices_arguments {
   aclTensor* out;
   aclTensor* indices;
   explicit aclnnMaxPool2dWithIndices_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), kernelSize(static_cast<const
-    aclIntArray*>(values[1].object)), stride(static_cast<const aclIntArray*>(values[2].object)),
-    padding(static_cast<const aclIntArray*>(values[3].object)), dilation(static_cast<const
-    aclIntArray*>(values[4].object)), ceilMode(static_cast<bool>(values[5].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[1].object)),
+    stride(static_cast<const aclIntArray*>(values[2].object)),
+    padding(static_cast<const aclIntArray*>(values[3].object)),
+    dilation(static_cast<const aclIntArray*>(values[4].object)),
+    ceilMode(static_cast<bool>(values[5].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[6].object))),
     indices(static_cast<aclTensor*>(const_cast<void*>(values[7].object))) {}
 };
@@ -2772,10 +2900,12 @@ struct aclnnMaxPool2dWithIndicesBackward_arguments {
   bool ceilMode;
   aclTensor* gradInput;
   explicit aclnnMaxPool2dWithIndicesBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), indices(static_cast<const aclTensor*>(values[2].object)),
-    kernelSize(static_cast<const aclIntArray*>(values[3].object)), stride(static_cast<const
-    aclIntArray*>(values[4].object)), padding(static_cast<const aclIntArray*>(values[5].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    indices(static_cast<const aclTensor*>(values[2].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[3].object)),
+    stride(static_cast<const aclIntArray*>(values[4].object)),
+    padding(static_cast<const aclIntArray*>(values[5].object)),
     dilation(static_cast<const aclIntArray*>(values[6].object)),
     ceilMode(static_cast<bool>(values[7].integer)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[8].object))) {}
@@ -2790,10 +2920,12 @@ struct aclnnMaxPool3dWithArgmax_arguments {
   aclTensor* out;
   aclTensor* indices;
   explicit aclnnMaxPool3dWithArgmax_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), kernelSize(static_cast<const
-    aclIntArray*>(values[1].object)), stride(static_cast<const aclIntArray*>(values[2].object)),
-    padding(static_cast<const aclIntArray*>(values[3].object)), dilation(static_cast<const
-    aclIntArray*>(values[4].object)), ceilMode(static_cast<bool>(values[5].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[1].object)),
+    stride(static_cast<const aclIntArray*>(values[2].object)),
+    padding(static_cast<const aclIntArray*>(values[3].object)),
+    dilation(static_cast<const aclIntArray*>(values[4].object)),
+    ceilMode(static_cast<bool>(values[5].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[6].object))),
     indices(static_cast<aclTensor*>(const_cast<void*>(values[7].object))) {}
 };
@@ -2808,10 +2940,12 @@ struct aclnnMaxPool3dWithArgmaxBackward_arguments {
   bool ceilMode;
   aclTensor* gradInput;
   explicit aclnnMaxPool3dWithArgmaxBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), indices(static_cast<const aclTensor*>(values[2].object)),
-    kernelSize(static_cast<const aclIntArray*>(values[3].object)), stride(static_cast<const
-    aclIntArray*>(values[4].object)), padding(static_cast<const aclIntArray*>(values[5].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    indices(static_cast<const aclTensor*>(values[2].object)),
+    kernelSize(static_cast<const aclIntArray*>(values[3].object)),
+    stride(static_cast<const aclIntArray*>(values[4].object)),
+    padding(static_cast<const aclIntArray*>(values[5].object)),
     dilation(static_cast<const aclIntArray*>(values[6].object)),
     ceilMode(static_cast<bool>(values[7].integer)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[8].object))) {}
@@ -2821,8 +2955,8 @@ struct aclnnMaximum_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnMaximum_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnMean_arguments {
@@ -2832,8 +2966,9 @@ struct aclnnMean_arguments {
   aclDataType dtype;
   aclTensor* out;
   explicit aclnnMean_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dim(static_cast<const
-    aclIntArray*>(values[1].object)), keepDim(static_cast<bool>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dim(static_cast<const aclIntArray*>(values[1].object)),
+    keepDim(static_cast<bool>(values[2].integer)),
     dtype(static_cast<aclDataType>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -2861,8 +2996,8 @@ struct aclnnMinimum_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnMinimum_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnMish_arguments {
@@ -2877,8 +3012,8 @@ struct aclnnMishBackward_arguments {
   const aclTensor* self;
   aclTensor* gradInput;
   explicit aclnnMishBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnMm_arguments {
@@ -2887,8 +3022,8 @@ struct aclnnMm_arguments {
   aclTensor* out;
   int8_t cubeMathType;
   explicit aclnnMm_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), mat2(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    mat2(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))),
     cubeMathType(static_cast<int8_t>(values[3].integer)) {}
 };
@@ -2898,8 +3033,9 @@ struct aclnnMseLoss_arguments {
   int64_t reduction;
   aclTensor* out;
   explicit aclnnMseLoss_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), target(static_cast<const
-    aclTensor*>(values[1].object)), reduction(static_cast<int64_t>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    target(static_cast<const aclTensor*>(values[1].object)),
+    reduction(static_cast<int64_t>(values[2].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnMseLossBackward_arguments {
@@ -2909,8 +3045,9 @@ struct aclnnMseLossBackward_arguments {
   int64_t reduction;
   aclTensor* out;
   explicit aclnnMseLossBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), target(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    target(static_cast<const aclTensor*>(values[2].object)),
     reduction(static_cast<int64_t>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -2919,8 +3056,8 @@ struct aclnnMul_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnMul_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnMuls_arguments {
@@ -2928,8 +3065,8 @@ struct aclnnMuls_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnMuls_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnMultiScaleDeformableAttentionGrad_arguments {
@@ -2943,11 +3080,12 @@ struct aclnnMultiScaleDeformableAttentionGrad_arguments {
   aclTensor* gradLocation;
   aclTensor* gradAttnWeight;
   explicit aclnnMultiScaleDeformableAttentionGrad_arguments(const Value* values) : 
-    value(static_cast<const aclTensor*>(values[0].object)), spatialShape(static_cast<const
-    aclTensor*>(values[1].object)), levelStartIndex(static_cast<const
-    aclTensor*>(values[2].object)), location(static_cast<const aclTensor*>(values[3].object)),
-    attnWeight(static_cast<const aclTensor*>(values[4].object)), gradOutput(static_cast<const
-    aclTensor*>(values[5].object)),
+    value(static_cast<const aclTensor*>(values[0].object)),
+    spatialShape(static_cast<const aclTensor*>(values[1].object)),
+    levelStartIndex(static_cast<const aclTensor*>(values[2].object)),
+    location(static_cast<const aclTensor*>(values[3].object)),
+    attnWeight(static_cast<const aclTensor*>(values[4].object)),
+    gradOutput(static_cast<const aclTensor*>(values[5].object)),
     gradValue(static_cast<aclTensor*>(const_cast<void*>(values[6].object))),
     gradLocation(static_cast<aclTensor*>(const_cast<void*>(values[7].object))),
     gradAttnWeight(static_cast<aclTensor*>(const_cast<void*>(values[8].object))) {}
@@ -2960,9 +3098,10 @@ struct aclnnMultiScaleDeformableAttnFunction_arguments {
   const aclTensor* attnWeight;
   aclTensor* output;
   explicit aclnnMultiScaleDeformableAttnFunction_arguments(const Value* values) : 
-    value(static_cast<const aclTensor*>(values[0].object)), spatialShape(static_cast<const
-    aclTensor*>(values[1].object)), levelStartIndex(static_cast<const
-    aclTensor*>(values[2].object)), location(static_cast<const aclTensor*>(values[3].object)),
+    value(static_cast<const aclTensor*>(values[0].object)),
+    spatialShape(static_cast<const aclTensor*>(values[1].object)),
+    levelStartIndex(static_cast<const aclTensor*>(values[2].object)),
+    location(static_cast<const aclTensor*>(values[3].object)),
     attnWeight(static_cast<const aclTensor*>(values[4].object)),
     output(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -2989,8 +3128,9 @@ struct aclnnNLLLoss_arguments {
   aclTensor* out;
   aclTensor* totalWeightOut;
   explicit aclnnNLLLoss_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), target(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclTensor*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    target(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclTensor*>(values[2].object)),
     reduction(static_cast<int64_t>(values[3].integer)),
     ignoreIndex(static_cast<int64_t>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))),
@@ -3006,12 +3146,13 @@ struct aclnnNLLLossBackward_arguments {
   const aclTensor* totalWeight;
   aclTensor* out;
   explicit aclnnNLLLossBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), target(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    target(static_cast<const aclTensor*>(values[2].object)),
     weight(static_cast<const aclTensor*>(values[3].object)),
     reduction(static_cast<int64_t>(values[4].integer)),
-    ignoreIndex(static_cast<int64_t>(values[5].integer)), totalWeight(static_cast<const
-    aclTensor*>(values[6].object)),
+    ignoreIndex(static_cast<int64_t>(values[5].integer)),
+    totalWeight(static_cast<const aclTensor*>(values[6].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[7].object))) {}
 };
 struct aclnnNeScalar_arguments {
@@ -3019,8 +3160,8 @@ struct aclnnNeScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnNeScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnNeTensor_arguments {
@@ -3028,8 +3169,8 @@ struct aclnnNeTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnNeTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnNeg_arguments {
@@ -3053,8 +3194,9 @@ struct aclnnNorm_arguments {
   bool keepdim;
   aclTensor* out;
   explicit aclnnNorm_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), pScalar(static_cast<const
-    aclScalar*>(values[1].object)), dim(static_cast<const aclIntArray*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    pScalar(static_cast<const aclScalar*>(values[1].object)),
+    dim(static_cast<const aclIntArray*>(values[2].object)),
     keepdim(static_cast<bool>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -3074,8 +3216,9 @@ struct aclnnOneHot_arguments {
   aclTensor* out;
   explicit aclnnOneHot_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    numClasses(static_cast<int>(values[1].integer)), onValue(static_cast<const
-    aclTensor*>(values[2].object)), offValue(static_cast<const aclTensor*>(values[3].object)),
+    numClasses(static_cast<int>(values[1].integer)),
+    onValue(static_cast<const aclTensor*>(values[2].object)),
+    offValue(static_cast<const aclTensor*>(values[3].object)),
     axis(static_cast<int64_t>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -3084,8 +3227,8 @@ struct aclnnPermute_arguments {
   const aclIntArray* dims;
   aclTensor* out;
   explicit aclnnPermute_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dims(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dims(static_cast<const aclIntArray*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnPolar_arguments {
@@ -3093,8 +3236,8 @@ struct aclnnPolar_arguments {
   const aclTensor* angle;
   aclTensor* out;
   explicit aclnnPolar_arguments(const Value* values) : 
-    input(static_cast<const aclTensor*>(values[0].object)), angle(static_cast<const
-    aclTensor*>(values[1].object)),
+    input(static_cast<const aclTensor*>(values[0].object)),
+    angle(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnPowScalarTensor_arguments {
@@ -3102,24 +3245,26 @@ struct aclnnPowScalarTensor_arguments {
   const aclTensor* exponent;
   const aclTensor* out;
   explicit aclnnPowScalarTensor_arguments(const Value* values) : 
-    self(static_cast<const aclScalar*>(values[0].object)), exponent(static_cast<const
-    aclTensor*>(values[1].object)), out(static_cast<const aclTensor*>(values[2].object)) {}
+    self(static_cast<const aclScalar*>(values[0].object)),
+    exponent(static_cast<const aclTensor*>(values[1].object)),
+    out(static_cast<const aclTensor*>(values[2].object)) {}
 };
 struct aclnnPowTensorScalar_arguments {
   const aclTensor* self;
   const aclScalar* exponent;
   const aclTensor* out;
   explicit aclnnPowTensorScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), exponent(static_cast<const
-    aclScalar*>(values[1].object)), out(static_cast<const aclTensor*>(values[2].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    exponent(static_cast<const aclScalar*>(values[1].object)),
+    out(static_cast<const aclTensor*>(values[2].object)) {}
 };
 struct aclnnPowTensorTensor_arguments {
   const aclTensor* self;
   const aclTensor* exponent;
   aclTensor* out;
   explicit aclnnPowTensorTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), exponent(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    exponent(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnProdDim_arguments {
@@ -3149,17 +3294,19 @@ struct aclnnPromptFlashAttention_arguments {
   int64_t numKeyValueHeads;
   const aclTensor* attentionOut;
   explicit aclnnPromptFlashAttention_arguments(const Value* values) : 
-    query(static_cast<const aclTensor*>(values[0].object)), key(static_cast<const
-    aclTensor*>(values[1].object)), value(static_cast<const aclTensor*>(values[2].object)),
-    pseShift(static_cast<const aclTensor*>(values[3].object)), attenMask(static_cast<const
-    aclTensor*>(values[4].object)), actualSeqLengths(static_cast<const
-    aclIntArray*>(values[5].object)), numHeads(static_cast<int64_t>(values[6].integer)),
+    query(static_cast<const aclTensor*>(values[0].object)),
+    key(static_cast<const aclTensor*>(values[1].object)),
+    value(static_cast<const aclTensor*>(values[2].object)),
+    pseShift(static_cast<const aclTensor*>(values[3].object)),
+    attenMask(static_cast<const aclTensor*>(values[4].object)),
+    actualSeqLengths(static_cast<const aclIntArray*>(values[5].object)),
+    numHeads(static_cast<int64_t>(values[6].integer)),
     scaleValue(static_cast<double>(values[7].number)),
     preTokens(static_cast<int64_t>(values[8].integer)),
     nextTokens(static_cast<int64_t>(values[9].integer)),
     inputLayout(const_cast<char*>(values[10].text)),
-    numKeyValueHeads(static_cast<int64_t>(values[11].integer)), attentionOut(static_cast<const
-    aclTensor*>(values[12].object)) {}
+    numKeyValueHeads(static_cast<int64_t>(values[11].integer)),
+    attentionOut(static_cast<const aclTensor*>(values[12].object)) {}
 };
 struct aclnnRandperm_arguments {
   int64_t n;
@@ -3192,8 +3339,9 @@ struct aclnnReduceSum_arguments {
   aclDataType dtype;
   aclTensor* out;
   explicit aclnnReduceSum_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dims(static_cast<const
-    aclIntArray*>(values[1].object)), keepDims(static_cast<bool>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dims(static_cast<const aclIntArray*>(values[1].object)),
+    keepDims(static_cast<bool>(values[2].integer)),
     dtype(static_cast<aclDataType>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -3201,16 +3349,16 @@ struct aclnnRelu_arguments {
   const aclTensor* self;
   const aclTensor* out;
   explicit aclnnRelu_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), out(static_cast<const
-    aclTensor*>(values[1].object)) {}
+    self(static_cast<const aclTensor*>(values[0].object)),
+    out(static_cast<const aclTensor*>(values[1].object)) {}
 };
 struct aclnnRemainderScalarTensor_arguments {
   const aclScalar* self;
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnRemainderScalarTensor_arguments(const Value* values) : 
-    self(static_cast<const aclScalar*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclScalar*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnRemainderTensorScalar_arguments {
@@ -3218,8 +3366,8 @@ struct aclnnRemainderTensorScalar_arguments {
   const aclScalar* other;
   aclTensor* out;
   explicit aclnnRemainderTensorScalar_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnRemainderTensorTensor_arguments {
@@ -3227,8 +3375,8 @@ struct aclnnRemainderTensorTensor_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnRemainderTensorTensor_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnRepeat_arguments {
@@ -3236,8 +3384,8 @@ struct aclnnRepeat_arguments {
   const aclIntArray* repeats;
   aclTensor* out;
   explicit aclnnRepeat_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), repeats(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    repeats(static_cast<const aclIntArray*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnRmsNorm_arguments {
@@ -3247,10 +3395,11 @@ struct aclnnRmsNorm_arguments {
   const aclTensor* yOut;
   const aclTensor* rstdOut;
   explicit aclnnRmsNorm_arguments(const Value* values) : 
-    x(static_cast<const aclTensor*>(values[0].object)), gamma(static_cast<const
-    aclTensor*>(values[1].object)), epsilon(static_cast<double>(values[2].number)),
-    yOut(static_cast<const aclTensor*>(values[3].object)), rstdOut(static_cast<const
-    aclTensor*>(values[4].object)) {}
+    x(static_cast<const aclTensor*>(values[0].object)),
+    gamma(static_cast<const aclTensor*>(values[1].object)),
+    epsilon(static_cast<double>(values[2].number)),
+    yOut(static_cast<const aclTensor*>(values[3].object)),
+    rstdOut(static_cast<const aclTensor*>(values[4].object)) {}
 };
 struct aclnnRmsNormGrad_arguments {
   const aclTensor* dy;
@@ -3260,10 +3409,12 @@ struct aclnnRmsNormGrad_arguments {
   const aclTensor* dxOut;
   const aclTensor* dgammaOut;
   explicit aclnnRmsNormGrad_arguments(const Value* values) : 
-    dy(static_cast<const aclTensor*>(values[0].object)), x(static_cast<const
-    aclTensor*>(values[1].object)), rstd(static_cast<const aclTensor*>(values[2].object)),
-    gamma(static_cast<const aclTensor*>(values[3].object)), dxOut(static_cast<const
-    aclTensor*>(values[4].object)), dgammaOut(static_cast<const aclTensor*>(values[5].object)) {}
+    dy(static_cast<const aclTensor*>(values[0].object)),
+    x(static_cast<const aclTensor*>(values[1].object)),
+    rstd(static_cast<const aclTensor*>(values[2].object)),
+    gamma(static_cast<const aclTensor*>(values[3].object)),
+    dxOut(static_cast<const aclTensor*>(values[4].object)),
+    dgammaOut(static_cast<const aclTensor*>(values[5].object)) {}
 };
 struct aclnnRoiAlignV2_arguments {
   const aclTensor* self;
@@ -3275,8 +3426,9 @@ struct aclnnRoiAlignV2_arguments {
   bool aligned;
   aclTensor* out;
   explicit aclnnRoiAlignV2_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), boxes(static_cast<const
-    aclTensor*>(values[1].object)), pooledHeight(static_cast<int64_t>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    boxes(static_cast<const aclTensor*>(values[1].object)),
+    pooledHeight(static_cast<int64_t>(values[2].integer)),
     pooledWidth(static_cast<int64_t>(values[3].integer)),
     spatialScale(static_cast<float>(values[4].number)),
     samplingRatio(static_cast<int64_t>(values[5].integer)),
@@ -3294,8 +3446,9 @@ struct aclnnRoiAlignV2Backward_arguments {
   bool aligned;
   aclTensor* gradInput;
   explicit aclnnRoiAlignV2Backward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), boxes(static_cast<const
-    aclTensor*>(values[1].object)), inputShape(static_cast<const aclIntArray*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    boxes(static_cast<const aclTensor*>(values[1].object)),
+    inputShape(static_cast<const aclIntArray*>(values[2].object)),
     pooledHeight(static_cast<int64_t>(values[3].integer)),
     pooledWidth(static_cast<int64_t>(values[4].integer)),
     spatialScale(static_cast<float>(values[5].number)),
@@ -3309,8 +3462,9 @@ struct aclnnRoll_arguments {
   const aclIntArray* dims;
   aclTensor* out;
   explicit aclnnRoll_arguments(const Value* values) : 
-    x(static_cast<const aclTensor*>(values[0].object)), shifts(static_cast<const
-    aclIntArray*>(values[1].object)), dims(static_cast<const aclIntArray*>(values[2].object)),
+    x(static_cast<const aclTensor*>(values[0].object)),
+    shifts(static_cast<const aclIntArray*>(values[1].object)),
+    dims(static_cast<const aclIntArray*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnRotaryPositionEmbedding_arguments {
@@ -3320,8 +3474,9 @@ struct aclnnRotaryPositionEmbedding_arguments {
   int64_t mode;
   aclTensor* out;
   explicit aclnnRotaryPositionEmbedding_arguments(const Value* values) : 
-    x(static_cast<const aclTensor*>(values[0].object)), cos(static_cast<const
-    aclTensor*>(values[1].object)), sin(static_cast<const aclTensor*>(values[2].object)),
+    x(static_cast<const aclTensor*>(values[0].object)),
+    cos(static_cast<const aclTensor*>(values[1].object)),
+    sin(static_cast<const aclTensor*>(values[2].object)),
     mode(static_cast<int64_t>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -3345,8 +3500,9 @@ struct aclnnSWhere_arguments {
   const aclTensor* other;
   aclTensor* out;
   explicit aclnnSWhere_arguments(const Value* values) : 
-    condition(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), other(static_cast<const aclTensor*>(values[2].object)),
+    condition(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    other(static_cast<const aclTensor*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnScaledMaskedSoftmax_arguments {
@@ -3356,8 +3512,9 @@ struct aclnnScaledMaskedSoftmax_arguments {
   bool fixedTriuMask;
   aclTensor* y;
   explicit aclnnScaledMaskedSoftmax_arguments(const Value* values) : 
-    x(static_cast<const aclTensor*>(values[0].object)), mask(static_cast<const
-    aclTensor*>(values[1].object)), scale(static_cast<double>(values[2].number)),
+    x(static_cast<const aclTensor*>(values[0].object)),
+    mask(static_cast<const aclTensor*>(values[1].object)),
+    scale(static_cast<double>(values[2].number)),
     fixedTriuMask(static_cast<bool>(values[3].integer)),
     y(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -3369,8 +3526,9 @@ struct aclnnScaledMaskedSoftmaxBackward_arguments {
   bool fixTriuMask;
   aclTensor* out;
   explicit aclnnScaledMaskedSoftmaxBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), y(static_cast<const
-    aclTensor*>(values[1].object)), mask(static_cast<const aclTensor*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    y(static_cast<const aclTensor*>(values[1].object)),
+    mask(static_cast<const aclTensor*>(values[2].object)),
     scale(static_cast<double>(values[3].number)), fixTriuMask(static_cast<bool>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -3383,8 +3541,9 @@ struct aclnnScatter_arguments {
   aclTensor* out;
   explicit aclnnScatter_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), src(static_cast<const aclTensor*>(values[3].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    src(static_cast<const aclTensor*>(values[3].object)),
     reduce(static_cast<int64_t>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -3396,8 +3555,9 @@ struct aclnnScatterAdd_arguments {
   aclTensor* out;
   explicit aclnnScatterAdd_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), src(static_cast<const aclTensor*>(values[3].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    src(static_cast<const aclTensor*>(values[3].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
 struct aclnnScatterValue_arguments {
@@ -3409,8 +3569,9 @@ struct aclnnScatterValue_arguments {
   aclTensor* out;
   explicit aclnnScatterValue_arguments(const Value* values) : 
     self(static_cast<const aclTensor*>(values[0].object)),
-    dim(static_cast<int64_t>(values[1].integer)), index(static_cast<const
-    aclTensor*>(values[2].object)), value(static_cast<const aclScalar*>(values[3].object)),
+    dim(static_cast<int64_t>(values[1].integer)),
+    index(static_cast<const aclTensor*>(values[2].object)),
+    value(static_cast<const aclScalar*>(values[3].object)),
     reduce(static_cast<int64_t>(values[4].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -3426,8 +3587,8 @@ struct aclnnSigmoidBackward_arguments {
   const aclTensor* output;
   aclTensor* gradInput;
   explicit aclnnSigmoidBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), output(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    output(static_cast<const aclTensor*>(values[1].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnSign_arguments {
@@ -3449,8 +3610,8 @@ struct aclnnSiluBackward_arguments {
   const aclTensor* self;
   aclTensor* gradInput;
   explicit aclnnSiluBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnSin_arguments {
@@ -3487,9 +3648,9 @@ struct aclnnSmoothL1Loss_arguments {
   float beta;
   aclTensor* result;
   explicit aclnnSmoothL1Loss_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), target(static_cast<const
-    aclTensor*>(values[1].object)), reduction(static_cast<int64_t>(values[2].integer)),
-    beta(static_cast<float>(values[3].number)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    target(static_cast<const aclTensor*>(values[1].object)),
+    reduction(static_cast<int64_t>(values[2].integer)), beta(static_cast<float>(values[3].number)),
     result(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
 struct aclnnSmoothL1LossBackward_arguments {
@@ -3500,8 +3661,9 @@ struct aclnnSmoothL1LossBackward_arguments {
   float beta;
   aclTensor* gradInput;
   explicit aclnnSmoothL1LossBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), target(static_cast<const aclTensor*>(values[2].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    target(static_cast<const aclTensor*>(values[2].object)),
     reduction(static_cast<int64_t>(values[3].integer)), beta(static_cast<float>(values[4].number)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -3520,8 +3682,9 @@ struct aclnnSoftmaxBackward_arguments {
   int64_t dim;
   aclTensor* out;
   explicit aclnnSoftmaxBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), output(static_cast<const
-    aclTensor*>(values[1].object)), dim(static_cast<int64_t>(values[2].integer)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    output(static_cast<const aclTensor*>(values[1].object)),
+    dim(static_cast<int64_t>(values[2].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnSoftplus_arguments {
@@ -3530,8 +3693,9 @@ struct aclnnSoftplus_arguments {
   const aclScalar* threshold;
   aclTensor* out;
   explicit aclnnSoftplus_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), beta(static_cast<const
-    aclScalar*>(values[1].object)), threshold(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    beta(static_cast<const aclScalar*>(values[1].object)),
+    threshold(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnSoftplusBackward_arguments {
@@ -3541,8 +3705,9 @@ struct aclnnSoftplusBackward_arguments {
   const aclScalar* threshold;
   aclTensor* gradInput;
   explicit aclnnSoftplusBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), beta(static_cast<const aclScalar*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    beta(static_cast<const aclScalar*>(values[2].object)),
     threshold(static_cast<const aclScalar*>(values[3].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -3551,8 +3716,8 @@ struct aclnnSoftshrink_arguments {
   const aclScalar* lambd;
   aclTensor* out;
   explicit aclnnSoftshrink_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), lambd(static_cast<const
-    aclScalar*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    lambd(static_cast<const aclScalar*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnSort_arguments {
@@ -3575,8 +3740,9 @@ struct aclnnSplitWithSize_arguments {
   int64_t dim;
   aclTensorList* out;
   explicit aclnnSplitWithSize_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), splitSize(static_cast<const
-    aclIntArray*>(values[1].object)), dim(static_cast<int64_t>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    splitSize(static_cast<const aclIntArray*>(values[1].object)),
+    dim(static_cast<int64_t>(values[2].integer)),
     out(static_cast<aclTensorList*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnSqrt_arguments {
@@ -3602,8 +3768,9 @@ struct aclnnStd_arguments {
   bool keepdim;
   aclTensor* out;
   explicit aclnnStd_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), dim(static_cast<const
-    aclIntArray*>(values[1].object)), correction(static_cast<int64_t>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    dim(static_cast<const aclIntArray*>(values[1].object)),
+    correction(static_cast<int64_t>(values[2].integer)),
     keepdim(static_cast<bool>(values[3].integer)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
@@ -3613,8 +3780,9 @@ struct aclnnSub_arguments {
   const aclScalar* alpha;
   aclTensor* out;
   explicit aclnnSub_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclTensor*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclTensor*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnSubs_arguments {
@@ -3623,8 +3791,9 @@ struct aclnnSubs_arguments {
   const aclScalar* alpha;
   aclTensor* out;
   explicit aclnnSubs_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), other(static_cast<const
-    aclScalar*>(values[1].object)), alpha(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    other(static_cast<const aclScalar*>(values[1].object)),
+    alpha(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnTan_arguments {
@@ -3646,8 +3815,8 @@ struct aclnnTanhBackward_arguments {
   const aclTensor* output;
   aclTensor* gradInput;
   explicit aclnnTanhBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), output(static_cast<const
-    aclTensor*>(values[1].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    output(static_cast<const aclTensor*>(values[1].object)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnThreeInterpolateBackward_arguments {
@@ -3657,9 +3826,9 @@ struct aclnnThreeInterpolateBackward_arguments {
   int m;
   aclTensor* grad_y;
   explicit aclnnThreeInterpolateBackward_arguments(const Value* values) : 
-    grad_x(static_cast<const aclTensor*>(values[0].object)), idx(static_cast<const
-    aclTensor*>(values[1].object)), weight(static_cast<const aclTensor*>(values[2].object)),
-    m(static_cast<int>(values[3].integer)),
+    grad_x(static_cast<const aclTensor*>(values[0].object)),
+    idx(static_cast<const aclTensor*>(values[1].object)),
+    weight(static_cast<const aclTensor*>(values[2].object)), m(static_cast<int>(values[3].integer)),
     grad_y(static_cast<aclTensor*>(const_cast<void*>(values[4].object))) {}
 };
 struct aclnnThreshold_arguments {
@@ -3668,8 +3837,9 @@ struct aclnnThreshold_arguments {
   const aclScalar* value;
   aclTensor* out;
   explicit aclnnThreshold_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), threshold(static_cast<const
-    aclScalar*>(values[1].object)), value(static_cast<const aclScalar*>(values[2].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    threshold(static_cast<const aclScalar*>(values[1].object)),
+    value(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnThresholdBackward_arguments {
@@ -3678,8 +3848,9 @@ struct aclnnThresholdBackward_arguments {
   const aclScalar* threshold;
   aclTensor* out;
   explicit aclnnThresholdBackward_arguments(const Value* values) : 
-    gradOutput(static_cast<const aclTensor*>(values[0].object)), self(static_cast<const
-    aclTensor*>(values[1].object)), threshold(static_cast<const aclScalar*>(values[2].object)),
+    gradOutput(static_cast<const aclTensor*>(values[0].object)),
+    self(static_cast<const aclTensor*>(values[1].object)),
+    threshold(static_cast<const aclScalar*>(values[2].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[3].object))) {}
 };
 struct aclnnTopk_arguments {
@@ -3706,8 +3877,8 @@ struct aclnnTriangularSolve_arguments {
   aclTensor* xOut;
   aclTensor* mOut;
   explicit aclnnTriangularSolve_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), A(static_cast<const
-    aclTensor*>(values[1].object)), upper(static_cast<bool>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    A(static_cast<const aclTensor*>(values[1].object)), upper(static_cast<bool>(values[2].integer)),
     transpose(static_cast<bool>(values[3].integer)),
     unitriangular(static_cast<bool>(values[4].integer)),
     xOut(static_cast<aclTensor*>(const_cast<void*>(values[5].object))),
@@ -3739,9 +3910,10 @@ struct aclnnUnfoldGrad_arguments {
   int64_t step;
   const aclTensor* gradIn;
   explicit aclnnUnfoldGrad_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), inputSizes(static_cast<const
-    aclIntArray*>(values[1].object)), dim(static_cast<int64_t>(values[2].integer)),
-    size(static_cast<int64_t>(values[3].integer)), step(static_cast<int64_t>(values[4].integer)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    inputSizes(static_cast<const aclIntArray*>(values[1].object)),
+    dim(static_cast<int64_t>(values[2].integer)), size(static_cast<int64_t>(values[3].integer)),
+    step(static_cast<int64_t>(values[4].integer)),
     gradIn(static_cast<const aclTensor*>(values[5].object)) {}
 };
 struct aclnnUnique2_arguments {
@@ -3769,8 +3941,9 @@ struct aclnnUpsampleBilinear2d_arguments {
   double scalesW;
   aclTensor* out;
   explicit aclnnUpsampleBilinear2d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)), alignCorners(static_cast<bool>(values[2].integer)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
+    alignCorners(static_cast<bool>(values[2].integer)),
     scalesH(static_cast<double>(values[3].number)), scalesW(static_cast<double>(values[4].number)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };
@@ -3783,8 +3956,9 @@ struct aclnnUpsampleBilinear2dBackward_arguments {
   double scalesW;
   aclTensor* out;
   explicit aclnnUpsampleBilinear2dBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)), inputSize(static_cast<const aclIntArray*>(values[2].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
+    inputSize(static_cast<const aclIntArray*>(values[2].object)),
     alignCorners(static_cast<bool>(values[3].integer)),
     scalesH(static_cast<double>(values[4].number)), scalesW(static_cast<double>(values[5].number)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[6].object))) {}
@@ -3794,8 +3968,8 @@ struct aclnnUpsampleNearest2d_arguments {
   const aclIntArray* outputSize;
   aclTensor* out;
   explicit aclnnUpsampleNearest2d_arguments(const Value* values) : 
-    self(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)),
+    self(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
     out(static_cast<aclTensor*>(const_cast<void*>(values[2].object))) {}
 };
 struct aclnnUpsampleNearest2dBackward_arguments {
@@ -3806,8 +3980,9 @@ struct aclnnUpsampleNearest2dBackward_arguments {
   double scalesW;
   aclTensor* gradInput;
   explicit aclnnUpsampleNearest2dBackward_arguments(const Value* values) : 
-    gradOut(static_cast<const aclTensor*>(values[0].object)), outputSize(static_cast<const
-    aclIntArray*>(values[1].object)), inputSize(static_cast<const aclIntArray*>(values[2].object)),
+    gradOut(static_cast<const aclTensor*>(values[0].object)),
+    outputSize(static_cast<const aclIntArray*>(values[1].object)),
+    inputSize(static_cast<const aclIntArray*>(values[2].object)),
     scalesH(static_cast<double>(values[3].number)), scalesW(static_cast<double>(values[4].number)),
     gradInput(static_cast<aclTensor*>(const_cast<void*>(values[5].object))) {}
 };

@@ -1,0 +1,265 @@
+// One call of an operator by the functions of a library: its arguments, and the plan of a case.
+//
+// A plan is complete before anything runs, so a case that does not fit declines before anything is
+// written.
+#ifndef DL_KIT_LIBRARY_CALL_H_
+#define DL_KIT_LIBRARY_CALL_H_
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diopi/diopirt.h"
+#include "dl/context.h"
+#include "dl/kit/base.h"
+#include "dl/kit/library/functions.h"
+#include "dl/kit/library/values.h"
+#include "dl/kit/status.h"
+
+DL_KIT_BEGIN
+
+namespace library {
+
+class Call;
+
+// Calls the functions of a library, by one of the shapes two_phase.h, direct.h and
+// handle_descriptors.h. Thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual const LibraryFacts& facts() const = 0;
+  // Returns true if the library has the function.
+  virtual bool has(const Function& function) = 0;
+  // Runs the function on the stream of the call. Throws Error with DL_NOT_SUPPORTED if the library
+  // declines the call before it runs.
+  virtual void run(Call& call, const Function& function,
+                   const std::vector<Argument>& arguments) = 0;
+
+  // Number of executors or descriptors that are cached, and of those that were created.
+  virtual size_t cached() const { return 0; }
+  virtual uint64_t created() const { return 0; }
+
+  int dtype(int32_t dtype) const {
+    const int number = dtype < 0 || dtype > 16 ? -1 : facts().dtypes[dtype];
+    if (number < 0) refuse(std::string(facts().name) + " has no dtype " + dtype_name(dtype));
+    return number;
+  }
+  int format(const View& view) const {
+    return view.format >= 0 ? view.format : facts().formats[view.ndim];
+  }
+};
+
+class Call {
+ public:
+  Call(diopiContextHandle_t ctx, const char* name, Backend& backend)
+      : ctx_(ctx), name_(name), backend_(backend) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  diopiContextHandle_t context() const { return ctx_; }
+  Backend& backend() const { return backend_; }
+  const char* name() const { return name_; }
+  void* stream() const { return dl_context_stream(ctx_); }
+  int32_t device() const { return dl_context_device(ctx_); }
+  bool has(const Function& function) { return backend_.has(function); }
+
+  // A tensor that lives until the context dies; its memory is reused in stream order only.
+  View temporary(Dtype dtype, const Ints& sizes) const {
+    diopiTensorHandle_t made = nullptr;
+    const diopiSize_t shape{sizes.data(), static_cast<int64_t>(sizes.size())};
+    if (diopiRequireTensor(ctx_, &made, &shape, nullptr, static_cast<diopiDtype_t>(dtype.value),
+                           diopi_device) != diopiSuccess)
+      throw Error(DL_OUT_OF_MEMORY,
+                  "the host has no memory for a temporary of " + std::string(name_),
+                  "diopiRequireTensor");
+    View view = view_of(made);
+    view.is_temporary = true;
+    return view;
+  }
+
+  // Remembers why a case was not taken.
+  void note(int number, const std::string& reason) {
+    reasons_ += (reasons_.empty() ? "" : "; ") + std::string("case ") + std::to_string(number) +
+                ": " + reason;
+  }
+  [[noreturn]] void decline() const {
+    refuse(std::string(name_) + " is not served by " + backend_.facts().name + ": " +
+           (reasons_.empty() ? "no case" : reasons_));
+  }
+
+ private:
+  const diopiContextHandle_t ctx_;
+  const char* const name_;
+  Backend& backend_;
+  std::string reasons_;
+};
+
+// Work between calls of functions, such as numbers drawn by the host.
+using Action = std::function<void(Call&)>;
+
+// The calls of one case, in order.
+class Plan {
+ public:
+  explicit Plan(Call& call) : call_(call) {}
+
+  // Checks a call and adds it. Throws Error with DL_NOT_SUPPORTED if an argument is not documented.
+  void call(const Function& function, std::initializer_list<Argument> arguments) {
+    Step step;
+    step.function = &function;
+    step.arguments = arguments;
+    std::vector<Step> after;
+    size_t position = 0;
+    for (int i = 0; i < function.count; ++i) {
+      const ArgumentFacts& facts = function.arguments[i];
+      if (facts.automatic != ArgumentFacts::kNo) continue;
+      Argument& argument = step.arguments[position++];
+      if (View* view = std::get_if<View>(&argument.value)) {
+        check(function, facts, *view);
+        if ((!facts.strided || view->contiguous_only) && !view->is_contiguous())
+          *view = contiguous(facts, *view, after);
+      } else if (const Views* views = std::get_if<Views>(&argument.value)) {
+        for (const View& each : *views) {
+          check(function, facts, each);
+          if (!facts.strided && !each.is_contiguous())
+            refuse(std::string(function.name) + " takes contiguous tensors in " + facts.name);
+        }
+      }
+    }
+    steps_.push_back(std::move(step));
+    for (Step& each : after) steps_.push_back(std::move(each));
+  }
+  void act(Action action) {
+    Step step;
+    step.action = std::move(action);
+    steps_.push_back(std::move(step));
+  }
+
+  // A failure after an output was written is an error, because the host could not compute the
+  // operator instead.
+  void run() {
+    bool wrote = false;
+    for (Step& step : steps_) {
+      try {
+        if (step.function != nullptr)
+          call_.backend().run(call_, *step.function, step.arguments);
+        else
+          step.action(call_);
+      } catch (const Error& error) {
+        if (!wrote || error.code() != DL_NOT_SUPPORTED) throw;
+        throw Error(DL_ERROR,
+                    std::string(call_.name()) + " failed after it had written: " + error.what(),
+                    error.operation());
+      }
+      wrote = wrote || writes_outputs(step);
+    }
+  }
+
+ private:
+  struct Step {
+    const Function* function = nullptr;
+    std::vector<Argument> arguments;
+    Action action;
+  };
+
+  static bool writes_outputs(const Step& step) {
+    if (step.function == nullptr) return true;
+    size_t position = 0;
+    for (int i = 0; i < step.function->count; ++i) {
+      const ArgumentFacts& facts = step.function->arguments[i];
+      if (facts.automatic != ArgumentFacts::kNo) continue;
+      const Argument& argument = step.arguments[position++];
+      if (!facts.writes || argument.is_null()) continue;
+      const View* view = argument.view();
+      if (view == nullptr || !view->is_temporary) return true;
+    }
+    return false;
+  }
+
+  void check(const Function& function, const ArgumentFacts& facts, const View& view) const {
+    if (facts.dtypes != 0 && !view.any_dtype && (facts.dtypes >> view.dtype & 1) == 0)
+      refuse(std::string(function.name) + " does not document " + dtype_name(view.dtype) + " for " +
+             facts.name);
+    call_.backend().dtype(view.dtype);
+    if (facts.max_ndim >= 0 && (view.ndim < facts.min_ndim || view.ndim > facts.max_ndim))
+      refuse(std::string(function.name) + " documents " + std::to_string(facts.min_ndim) + " to " +
+             std::to_string(facts.max_ndim) + " dimensions for " + facts.name + ", not " +
+             std::to_string(view.ndim));
+  }
+
+  // A contiguous tensor for an argument; copies the elements before and after the call.
+  View contiguous(const ArgumentFacts& facts, const View& view, std::vector<Step>& after) {
+    const Function* copy = call_.backend().facts().copy;
+    if (copy == nullptr || !call_.has(*copy))
+      refuse(std::string("the library has no copy to make ") + facts.name + " contiguous");
+    View made = call_.temporary(Dtype{view.dtype}, Ints(view.sizes, view.sizes + view.ndim));
+    made.format = view.format;
+    made.any_dtype = view.any_dtype;
+    Step step;
+    step.function = copy;
+    if (facts.reads) {
+      step.arguments = {Argument{made}, Argument{view}};
+      steps_.push_back(step);
+    }
+    if (facts.writes) {
+      step.arguments = {Argument{view}, Argument{made}};
+      after.push_back(step);
+    }
+    return made;
+  }
+
+  Call& call_;
+  std::vector<Step> steps_;
+};
+
+// Plans a case by `body(plan)` and runs it. Returns false if it declined before anything ran.
+template <class Body>
+bool attempt(Call& call, int number, const Body& body) {
+  try {
+    Plan plan(call);
+    body(plan);
+    plan.run();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != DL_NOT_SUPPORTED) throw;
+    call.note(number, error.what());
+    return false;
+  }
+}
+
+// A tensor with another memory format, or with other rules, in one case.
+inline View formatted(View view, int32_t format) {
+  view.format = format;
+  return view;
+}
+inline View only_contiguous(View view) {
+  view.contiguous_only = true;
+  return view;
+}
+inline View of_dtypes(View view, uint32_t dtypes, const char* name) {
+  if (view.is_present && (dtypes >> view.dtype & 1) == 0)
+    refuse(std::string(name) + " has the dtype " + dtype_name(view.dtype));
+  view.any_dtype = true;
+  return view;
+}
+inline Views formatted(Views views, int32_t format) {
+  for (View& view : views) view.format = format;
+  return views;
+}
+inline Views only_contiguous(Views views) {
+  for (View& view : views) view.contiguous_only = true;
+  return views;
+}
+inline Views of_dtypes(Views views, uint32_t dtypes, const char* name) {
+  for (View& view : views) view = of_dtypes(view, dtypes, name);
+  return views;
+}
+
+}  // namespace library
+
+DL_KIT_END
+
+#endif  // DL_KIT_LIBRARY_CALL_H_

@@ -1,0 +1,113 @@
+// Functions of an operator library: the documented facts about their arguments, and typed calls.
+#ifndef DL_KIT_LIBRARY_FUNCTIONS_H_
+#define DL_KIT_LIBRARY_FUNCTIONS_H_
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "dl/kit/base.h"
+#include "dl/kit/library/values.h"
+
+DL_KIT_BEGIN
+
+namespace library {
+
+// Use of an argument by a function, and the documented values. `dtypes` has bit n for
+// diopiDtype_t n; 0 and `max_ndim` -1: undocumented.
+struct ArgumentFacts {
+  const char* name;
+  bool reads, writes, strided;
+  uint32_t dtypes;
+  int8_t min_ndim, max_ndim;
+  // Filled from the call, not by an expression.
+  enum Automatic : uint8_t { kNo, kStream, kHandle, kWorkspace, kWorkspaceSize, kDescriptor };
+  Automatic automatic;
+};
+
+// The value that is passed for one argument.
+union Slot {
+  void* pointer;
+  int64_t integer;
+  double number;
+};
+
+template <class T>
+T from_slot(const Slot& slot) {
+  if constexpr (std::is_pointer_v<T>)
+    return static_cast<T>(const_cast<std::remove_const_t<std::remove_pointer_t<T>>*>(
+        static_cast<const std::remove_pointer_t<T>*>(slot.pointer)));
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(slot.number);
+  else
+    return static_cast<T>(slot.integer);
+}
+
+// Calls through the function's true type: `address` is the library's function.
+using Begin = int (*)(void* address, const Slot* slots, uint64_t* bytes, void** executor);
+using Execute = int (*)(void* address, void* workspace, uint64_t bytes, void* executor,
+                        void* stream);
+using Direct = int (*)(void* address, const Slot* slots);
+
+template <class Executor, class... Args>
+struct TwoPhaseCall {
+  static int begin(void* address, const Slot* slots, uint64_t* bytes, void** executor) {
+    return call(address, slots, bytes, executor, std::index_sequence_for<Args...>());
+  }
+
+ private:
+  template <size_t... I>
+  static int call(void* address, [[maybe_unused]] const Slot* slots, uint64_t* bytes,
+                  void** executor, std::index_sequence<I...>) {
+    Executor* made = nullptr;
+    const int status = reinterpret_cast<int (*)(Args..., uint64_t*, Executor**)>(address)(
+        from_slot<Args>(slots[I])..., bytes, &made);
+    *executor = made;
+    return status;
+  }
+};
+template <class Executor, class Stream>
+int execute_call(void* address, void* workspace, uint64_t bytes, void* executor, void* stream) {
+  return reinterpret_cast<int (*)(void*, uint64_t, Executor*, Stream)>(address)(
+      workspace, bytes, static_cast<Executor*>(executor), static_cast<Stream>(stream));
+}
+template <class... Args>
+struct DirectCall {
+  static int call(void* address, const Slot* slots) {
+    return call(address, slots, std::index_sequence_for<Args...>());
+  }
+
+ private:
+  template <size_t... I>
+  static int call(void* address, [[maybe_unused]] const Slot* slots, std::index_sequence<I...>) {
+    return reinterpret_cast<int (*)(Args...)>(address)(from_slot<Args>(slots[I])...);
+  }
+};
+
+struct Function {
+  int index;               // position in the library's table
+  const char* name;        // the function, or its second phase
+  const char* begin_name;  // the first phase, which returns the workspace's size; else NULL
+  const ArgumentFacts* arguments;
+  int count;
+  Begin begin;
+  Direct direct;
+};
+
+// Facts about a library that the generated code defines.
+struct LibraryFacts {
+  const char* name;
+  const int* dtypes;             // the library's number of each diopiDtype_t; -1: none
+  int formats[kMaxDims + 1];     // of a tensor with so many dimensions
+  const Function* copy;          // (to, from), between any strides; NULL: none
+  const char* const* libraries;  // names of the shared libraries; `*` matches any text
+  int library_count;
+  int function_count;
+  Execute execute;  // the second phase
+};
+
+}  // namespace library
+
+DL_KIT_END
+
+#endif  // DL_KIT_LIBRARY_FUNCTIONS_H_

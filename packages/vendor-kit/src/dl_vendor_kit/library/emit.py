@@ -1,0 +1,369 @@
+"""The C++ sources of a library vendor: typed functions, one per operator, and the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from diopi_proto.schema import DTYPES, Parameter
+
+from .check import Checked, CheckedCase, CheckedEntry
+from .lower import NS, quoted
+from .model import Library
+from .signatures import Argument, Function
+from .text import banner, declarations, include_guard, wrapped
+
+_AUTOMATIC = {
+    "stream": "kStream",
+    "handle": "kHandle",
+    "workspace": "kWorkspace",
+    "workspace_size": "kWorkspaceSize",
+}
+_KIT = "dl/kit/library"
+
+
+def functions_header(library: Library) -> str:
+    """Return ``functions.gen.h``: the functions of the library."""
+    guard = include_guard(library, "functions")
+    names = "\n".join(f"extern const Function {name};" for name in library.functions)
+    return f"""{banner("Functions of the library, by name.")}
+#ifndef {guard}
+#define {guard}
+
+#include "{_KIT}/call.h"
+#include "{_KIT}/functions.h"
+
+namespace {library.namespace} {{
+
+namespace lib = ::dl::kit::library;
+
+extern const lib::LibraryFacts kFacts;
+// The vendor's calls of the library.
+lib::Backend& backend_of(diopiContextHandle_t ctx);
+
+namespace functions {{
+using lib::Function;
+{names}
+}}  // namespace functions
+
+}}  // namespace {library.namespace}
+
+#endif  // {guard}
+"""
+
+
+def functions_source(library: Library) -> str:
+    """Return ``functions.gen.cpp``: documented facts, and calls with the true C types."""
+    tables = "\n".join(_facts(library, f) for f in library.functions.values())
+    entries = "\n".join(_function(library, f, i) for i, f in enumerate(library.functions.values()))
+    dtypes = ", ".join(str(library.dtypes.get(name, -1)) for name in DTYPES_BY_NUMBER)
+    formats = ", ".join(str(x) for x in _formats(library))
+    names = ", ".join(quoted(x) for x in library.opened)
+    copy = f"&functions::{library.copy}" if library.copy else "nullptr"
+    execute = "nullptr"
+    if library.shape == "two_phase":
+        execute = f"&lib::execute_call<{library.executor}, {library.stream}>"
+    return f"""{banner("Documented facts about the library's functions, and their types.")}
+#include "functions.gen.h"
+
+extern "C" {{
+{declarations(library)}
+}}
+
+namespace {library.namespace} {{
+namespace {{
+
+{tables}
+
+}}  // namespace
+
+namespace functions {{
+
+{entries}
+
+}}  // namespace functions
+
+namespace {{
+constexpr int kDtypes[] = {{{dtypes}}};
+constexpr const char* kLibraries[] = {{{names}}};
+}}  // namespace
+
+const lib::LibraryFacts kFacts = {{
+    {quoted(library.name)}, kDtypes, {{{formats}}}, {copy}, kLibraries, {len(library.opened)},
+    {len(library.functions)}, {execute}}};
+
+}}  // namespace {library.namespace}
+"""
+
+
+DTYPES_BY_NUMBER = DTYPES
+
+
+def _formats(library: Library) -> list[int]:
+    otherwise = library.format_by_rank.get(None)
+    return [
+        library.formats.get(library.format_by_rank.get(rank) or otherwise or "", 0)
+        for rank in range(9)
+    ]
+
+
+def _facts(library: Library, function: Function) -> str:
+    if not function.arguments:
+        return f"constexpr const lib::ArgumentFacts* k_{function.name} = nullptr;"
+    rows = ",\n".join(_row(library, function, i) for i in range(len(function.arguments)))
+    return f"constexpr lib::ArgumentFacts k_{function.name}[] = {{\n{rows}}};"
+
+
+def _row(library: Library, function: Function, position: int) -> str:
+    a: Argument = function.arguments[position]
+    kinds = [library.kind(x.type) for x in function.arguments]
+    kind = kinds[position]
+    automatic = _AUTOMATIC.get(kind or "", "kNo")
+    following = kinds[position + 1] if position + 1 < len(kinds) else None
+    if kind == "descriptor" and following == "tensor":
+        automatic = "kDescriptor"
+    dtypes = 0
+    for dtype in a.dtypes:
+        dtypes |= 1 << DTYPES.index(dtype)
+    low, high = a.ndim or (0, -1)
+    flags = ", ".join("true" if x else "false" for x in (a.reads, a.writes, a.strided))
+    return (
+        f'    {{"{a.name}", {flags}, {hex(dtypes)}, {low}, {high}, '
+        f"lib::ArgumentFacts::{automatic}}}"
+    )
+
+
+def _function(library: Library, function: Function, index: int) -> str:
+    types = ", ".join(a.type for a in function.arguments)
+    count = len(function.arguments)
+    if library.shape == "two_phase":
+        call = f"lib::TwoPhaseCall<{', '.join(x for x in (library.executor, types) if x)}>::begin"
+        begin, begins, direct = f'"{function.name}GetWorkspaceSize"', f"&{call}", "nullptr"
+    else:
+        begin, begins, direct = "nullptr", "nullptr", f"&lib::DirectCall<{types}>::call"
+    return wrapped(
+        f"const Function {function.name} = {{",
+        [str(index), f'"{function.name}"', begin, f"k_{function.name}", str(count), begins, direct],
+        "};",
+    )
+
+
+def operators_header(checked: Checked) -> str:
+    """Return ``operators.gen.h``: the generated operators."""
+    library = checked.library
+    guard = include_guard(library, "operators")
+    lines = "\n".join(f"{_prototype(e)};" for e in checked.entries)
+    return f"""{banner("The operators of the contract that the library serves.")}
+#ifndef {guard}
+#define {guard}
+
+#include "diopi/functions.h"
+#include "diopi/functions_dl.h"
+#include "diopi/functions_ext.h"
+#include "diopi/functions_lmdeploy.h"
+#include "diopi/functions_mmcv.h"
+#include "dl/kit/operators.h"
+
+namespace {library.namespace} {{
+
+namespace operators {{
+{lines}
+}}  // namespace operators
+
+// All of them, for the slot `operators`.
+dl::kit::Operators served_operators();
+
+}}  // namespace {library.namespace}
+
+#endif  // {guard}
+"""
+
+
+def table_source(checked: Checked) -> str:
+    """Return ``operators.gen.cpp``: the table, on behalf of the vendor's class."""
+    library = checked.library
+    vendor = library.vendor_class
+    rows = "\n".join(
+        f"    DL_KIT_OPERATOR({vendor}, operators, {e.operator.name})," for e in checked.entries
+    )
+    return f"""{banner("The table of operators.")}
+#include "operators.gen.h"
+
+#include "functions.gen.h"
+#include "{library.vendor_header}"
+
+namespace {library.namespace} {{
+
+lib::Backend& backend_of(diopiContextHandle_t ctx) {{
+  return dl::kit::vendor_of<{vendor}>(ctx).operator_library(ctx);
+}}
+
+namespace {{
+const dl_operator_t kOperators[] = {{
+{rows}
+}};
+}}  // namespace
+
+dl::kit::Operators served_operators() {{ return kOperators; }}
+
+}}  // namespace {library.namespace}
+"""
+
+
+def family_source(checked: Checked, family: str, entries: Iterable[CheckedEntry]) -> str:
+    """Return ``FAMILY.gen.cpp``: one function per operator."""
+    library = checked.library
+    headers = "".join(f'#include "{x}"\n' for x in library.headers)
+    bodies = "\n\n".join(_operator(library, e) for e in entries)
+    return f"""{banner(f"Operators of the family {family}.")}
+#include "{_KIT}/call.h"
+#include "{_KIT}/helpers.h"
+#include "{_KIT}/random.h"
+#include "functions.gen.h"
+#include "operators.gen.h"
+{headers}
+namespace {library.namespace} {{
+namespace operators {{
+
+{bodies}
+
+}}  // namespace operators
+}}  // namespace {library.namespace}
+"""
+
+
+def _prototype(entry: CheckedEntry, used: str | None = None) -> str:
+    """Return the declaration, or the head of the definition whose body is ``used``."""
+    parameters = []
+    for p in entry.operator.params:
+        name = "ctx_" if p.type == "diopiContextHandle_t" else f"{p.name}_"
+        named = used is not None and re.search(rf"\b{name}\b", used)
+        parameters.append(f"{p.value_type} {name}" if named else p.value_type)
+    return wrapped(f"diopiError_t {entry.operator.name}(", parameters, ")")
+
+
+def _operator(library: Library, entry: CheckedEntry) -> str:
+    cases = "\n".join(_case(library, entry, case) for case in entry.cases)
+    locals_ = [
+        _local(p, entry.kinds[p.name] or "")
+        for p in entry.operator.params[1:]
+        if entry.kinds[p.name] and re.search(rf"\b{p.name}\b", cases)
+    ]
+    name = entry.operator.name
+    lines = [f'  lib::Call call_(ctx_, "{name}", backend_of(ctx_));', *locals_, cases]
+    body = "\n".join([*lines, "  call_.decline();"])
+    return f"{_prototype(entry, body)} {{\n{body}\n}}"
+
+
+def _local(parameter: Parameter, kind: str) -> str:
+    name = parameter.name
+    raw = f"{name}_"
+    mark = "  const"
+    match kind:
+        case "tensor":
+            return f"{mark} {NS}::View {name} = {NS}::view_of({raw});"
+        case "tensors":
+            counted = parameter.counted_by
+            count = counted if isinstance(counted, int) else f"{counted}_"
+            return f"{mark} {NS}::Views {name} = {NS}::views_of({raw}, {count});"
+        case "scalar":
+            return f"{mark} {NS}::Scalar {name} = {NS}::scalar_of({raw});"
+        case "ints":
+            return f"{mark} {NS}::Ints {name} = {NS}::ints_of({raw});"
+        case "int":
+            return f"{mark} int64_t {name} = static_cast<int64_t>({raw});"
+        case "double":
+            return f"{mark} double {name} = static_cast<double>({raw});"
+        case "dtype":
+            return f"{mark} {NS}::Dtype {name}{{static_cast<int32_t>({raw})}};"
+    return f"{mark} auto {name} = {raw};"
+
+
+def _case(library: Library, entry: CheckedEntry, checked: CheckedCase) -> str:
+    case = checked.case
+    number = case.number
+    lines = []
+    functions = [x.function.name for x in checked.calls if x.function is not None]
+    needed = [*dict.fromkeys((*functions, *checked.needs))]
+    if needed:
+        missing = " && ".join(f"call_.has(functions::{x})" for x in needed)
+        lacking = needed[0] if len(needed) == 1 else f"one of {', '.join(needed)}"
+        reason = quoted(f"the library does not have {lacking}")
+        lines.append(f"  if (!({missing})) {{\n    call_.note({number}, {reason});\n  }} else ")
+    if checked.when is not None:
+        text = "" if case.when is None else case.when.text
+        reason = quoted(f"not {text}" if re.fullmatch(r"[\w.]+", text) else f"not ({text})")
+        head = lines.pop() if lines else "  "
+        lines.append(
+            f"{head}if (!{_outer(checked.when)}) {{\n"
+            f"    call_.note({number}, {reason});\n  }} else "
+        )
+    head = lines.pop() if lines else "  "
+    if case.function:
+        arguments = ", ".join(["call_", *(f"{p.name}_" for p in entry.operator.params[1:])])
+        return (
+            f"{head}{{\n    const diopiError_t error_ = {case.function}({arguments});\n"
+            "    if (error_ != diopiNoImplement) return error_;\n"
+            f'    call_.note({number}, "{case.function} declines");\n  }}'
+        )
+    body = _body(library, checked)
+    captures = ", ".join(["&", *_captures(library, entry, checked)])
+    return (
+        f"{head}if ({NS}::attempt(call_, {number}, [{captures}]({NS}::Plan& plan_) {{\n"
+        f"{body}\n      }})) {{\n    return diopiSuccess;\n  }}"
+    )
+
+
+def _outer(code: str) -> str:
+    return code if code.startswith("(") and code.endswith(")") else f"({code})"
+
+
+def _captures(library: Library, entry: CheckedEntry, checked: CheckedCase) -> list[str]:
+    """Return copies of parameters with this case's format, strides and dtypes."""
+    case = checked.case
+    found = []
+    everywhere = case.format.get("")
+    for p in entry.operator.params[1:]:
+        name = p.name
+        if entry.kinds[name] not in ("tensor", "tensors"):
+            continue
+        code = name
+        chosen = case.format.get(name, everywhere)
+        if chosen is not None:
+            code = f"{NS}::formatted({code}, {library.formats[chosen]})"
+        if any(x.text == name for x in case.contiguous):
+            code = f"{NS}::only_contiguous({code})"
+        if name in checked.dtypes:
+            bits = 0
+            for dtype in checked.dtypes[name]:
+                bits |= 1 << DTYPES.index(dtype)
+            code = f'{NS}::of_dtypes({code}, {hex(bits)}, "{name}")'
+        if code != name:
+            found.append(f"{name} = {code}")
+    return found
+
+
+def _body(library: Library, checked: CheckedCase) -> str:
+    everywhere = checked.case.format.get("")
+    lines = []
+    for name, code in checked.temporaries:
+        made = code
+        if everywhere is not None:
+            made = f"{NS}::formatted({code}, {library.formats[everywhere]})"
+        lines.append(f"const {NS}::View tmp_{name} = {made};")
+    for call in checked.calls:
+        if call.function is None:
+            line = f"plan_.act({call.arguments[0]});"
+        else:
+            line = wrapped(
+                f"plan_.call(functions::{call.function.name}, {{",
+                list(call.arguments),
+                "});",
+                " " * 12,
+            )
+        lines.append(f"if ({call.condition}) {line}" if call.condition is not None else line)
+    indent = "        "
+    if checked.each is not None:
+        inner = "\n".join(f"{indent}  {line}" for line in lines)
+        return f"{indent}for (int64_t i = 0; i < {checked.each}; ++i) {{\n{inner}\n{indent}}}"
+    return "\n".join(f"{indent}{line}" for line in lines)
