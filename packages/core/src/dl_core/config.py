@@ -112,6 +112,12 @@ class Variable(NamedTuple):
     others: tuple[Alias, ...] = ()
     """Additional DIPU names of the variable."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variable's own name, then its aliases: the first that is set decides."""
+        aliases = (self.alias, *self.others)
+        return (self.name, *(alias.name for alias in aliases if alias is not None))
+
 
 def _parse_watched(text: str) -> tuple[str, ...]:
     try:
@@ -220,8 +226,9 @@ class Config(NamedTuple):
     """``DL_FORCE_FALLBACK``: operators that always run on the CPU."""
     distributed: str = "auto"
     """``DL_DISTRIBUTED``: transport of collectives; ``auto`` prefers the vendor's."""
-    mock_cuda: bool = False
-    """``DL_MOCK_CUDA``: run CUDA programs on dl."""
+    mock_cuda: bool | None = None
+    """``DL_MOCK_CUDA``: run CUDA programs on dl. None: only if the program imports a module that
+    does so by default."""
     memory_check: int = 0
     """``DL_MEM_CHECK``: check memory when it is freed (1), or after every operator (2)."""
     memory_check_stacks: bool = False

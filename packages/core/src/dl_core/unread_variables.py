@@ -33,9 +33,7 @@ _CLOSE = 0.85
 
 def known_names() -> set[str]:
     """Return the names of all settings, with their aliases."""
-    names = {variable.name for variable in VARIABLES}
-    names |= {variable.alias.name for variable in VARIABLES if variable.alias is not None}
-    return names | {alias.name for variable in VARIABLES for alias in variable.others}
+    return {name for variable in VARIABLES for name in variable.names}
 
 
 def describe_unread(environ: Mapping[str, str]) -> list[str]:

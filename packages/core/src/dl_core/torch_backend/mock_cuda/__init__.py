@@ -11,9 +11,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dl_core.torch_backend.mock_cuda import replacing
+from dl_core import config
+from dl_core.environment import environment
+from dl_core.torch_backend.mock_cuda import names, replacing
 
-__all__ = ["is_on", "mocked", "start", "stop"]
+__all__ = ["is_on", "mocked", "start", "start_unless_disabled", "stop"]
 
 _lock = threading.RLock()
 _on: replacing.Replacements | None = None
@@ -54,6 +56,23 @@ def stop() -> None:
             _on.undo()
             _on = None
             _forget_names_of_dynamo()
+
+
+def start_unless_disabled(*spellings: str) -> bool:
+    """Mock CUDA for the rest of the process unless a variable disables it; return :func:`is_on`.
+
+    For modules that scripts import to get CUDA mocking, which the user may still disable by
+    ``DL_MOCK_CUDA`` or its alias.
+
+    :param spellings: further names of device types that mean ``dl`` from now on.
+    :raises RuntimeError: as :func:`start`.
+    """
+    if config.read(environment()).mock_cuda is False:
+        return is_on()
+    names.add_spellings(spellings)
+    if not is_on():
+        start()
+    return True
 
 
 def _forget_names_of_dynamo() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -12,14 +13,24 @@ from dl_core.torch_backend import DEVICE
 _Device = torch.device
 """The original class, even while ``torch.device`` is replaced."""
 
-_DEVICE_TEXT = re.compile(r"cuda(?::\d+)?")
 _TYPE_TEXT = re.compile(r"torch\.cuda\.\w+")
+_spellings = ["cuda"]
+_device_text = re.compile(r"(?:cuda)(:\d+)?")
+
+
+def add_spellings(spellings: Iterable[str]) -> None:
+    """Add names of device types that mean ``dl`` while CUDA is mocked."""
+    global _device_text
+    _spellings.extend(name for name in spellings if name not in _spellings)
+    _device_text = re.compile(rf"(?:{'|'.join(map(re.escape, _spellings))})(:\d+)?")
 
 
 def to_dl(value: Any) -> Any:
     """Return ``value`` with ``dl`` instead of a CUDA device or tensor type; otherwise unchanged."""
     if isinstance(value, str):
-        if _DEVICE_TEXT.fullmatch(value) or _TYPE_TEXT.fullmatch(value):
+        if match := _device_text.fullmatch(value):
+            return DEVICE + (match[1] or "")
+        if _TYPE_TEXT.fullmatch(value):
             return value.replace("cuda", DEVICE, 1)
     elif isinstance(value, _Device) and value.type == "cuda":
         return _Device(DEVICE) if value.index is None else _Device(DEVICE, value.index)
