@@ -1,12 +1,12 @@
 """Tests of memory, errors and processes on a fake driver.
 
 The fixture ``fake_vendor`` of a vendor's conftest.py is the vendor on its fake driver, where the
-failure ``"wait"`` makes all waits fail with a sticky error, 719.
+failure ``"wait"`` makes all waits fail with the error of a lost device.
 """
 
 from __future__ import annotations
 
-from extension_tests.simulated_vendor import SimulatedVendor
+from extension_tests.simulated_vendor import DEVICE_NAMES, SimulatedVendor
 
 
 def test_memory_is_returned_to_its_device(fake_vendor: SimulatedVendor) -> None:
@@ -33,7 +33,8 @@ def test_a_full_device_is_out_of_memory(fake_vendor: SimulatedVendor) -> None:
     except OutOfMemoryError as error:
         print(error)
     """
-    assert "(2): out of memory" in fake_vendor.run_on_vendor(code)
+    message = fake_vendor.run_on_vendor(code)
+    assert f"({fake_vendor.out_of_memory})" in message and "out of memory" in message
 
 
 def test_a_full_device_is_torchs_out_of_memory(fake_vendor: SimulatedVendor) -> None:
@@ -60,14 +61,14 @@ def test_a_lost_device_stays_lost_and_names_the_call(fake_vendor: SimulatedVendo
     os._exit(0)
     """
     message = fake_vendor.run_on_vendor(code)
-    assert message.count("(719)") == 2
+    assert message.count(f"({fake_vendor.lost_device})") == 2
     assert "device_synchronize" in message and "must be restarted" in message
 
 
 def test_two_vendors_are_visible_at_once(fake_vendor: SimulatedVendor) -> None:
-    code = """
+    code = f"""
     import torch
-    assert torch.dl.get_device_name(0) in ("Fake 0", "dl-gpu-sim")
+    assert torch.dl.get_device_name(0) in {DEVICE_NAMES!r}
     x = torch.arange(6.0).reshape(2, 3)
     there = x.to("dl:0").to("dl:1")
     assert torch.equal(there.cpu(), x) and torch.equal(there.to("dl:0").cpu(), x)

@@ -15,6 +15,9 @@ from driver_tests.processes import Processes
 
 V = TypeVar("V", bound="SimulatedVendor")
 
+DEVICE_NAMES = ("Fake 0", "dl-gpu-sim", "Ascend910B3")
+"""Names that fake drivers give to their first device."""
+
 
 @dataclass(frozen=True)
 class SimulatedVendor:
@@ -26,6 +29,10 @@ class SimulatedVendor:
     fails: Mapping[str, Mapping[str, str]]
     """Variables that inject a failure into a driver call, by its name in the kit's Api."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    out_of_memory: int = 2
+    """The driver's error for a full device."""
+    lost_device: int = 719
+    """The driver's error of the failure ``"wait"``."""
 
     def run_on_vendor(self, code: str) -> str:
         """Run code that uses ``vendor``, this vendor in dl-diopi-proto's host."""

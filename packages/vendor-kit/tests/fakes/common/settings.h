@@ -31,14 +31,14 @@ inline std::string item_of(std::string list, int index) {
 // Failure injection and a log file with one line per call.
 class Calls {
  public:
-  // `fail` names a variable such as "cuLaunchKernel:700,cuInit:999": from error 700 on, all later
-  // calls fail with the same error, as on a lost device. `log` names the variable with the file's
-  // path.
-  Calls(const char* fail, const char* log) : fail_(fail), log_(log) {}
+  // `fail` names a variable such as "cuLaunchKernel:700,cuInit:999". After an error of which
+  // `is_lost` is true, all later calls fail with the same error, as on a lost device. `log` names
+  // the variable with the file's path.
+  Calls(const char* fail, const char* log, bool (*is_lost)(int) = is_lost_gpu)
+      : fail_(fail), log_(log), is_lost_(is_lost) {}
 
   // Logs a call and returns the error that is injected into it; 0 for none.
   int enter(const char* function) {
-    constexpr int kLost = 700;
     const std::lock_guard<std::mutex> lock(mutex_);
     const std::string log = setting(log_, "");
     if (!log.empty()) {
@@ -51,12 +51,16 @@ class Calls {
     const size_t at = list.find("," + std::string(function) + ":");
     if (at == std::string::npos) return 0;
     const int code = std::atoi(list.c_str() + at + std::strlen(function) + 2);
-    if (code >= kLost) lost_ = code;
+    if (is_lost_(code)) lost_ = code;
     return code;
   }
 
  private:
+  // CUDA's and HIP's errors of a lost device begin here.
+  static bool is_lost_gpu(int code) { return code >= 700; }
+
   const char *fail_, *log_;
+  bool (*const is_lost_)(int);
   std::mutex mutex_;
   int lost_ = 0;
 };
