@@ -1,0 +1,10 @@
+// The entry symbol of the Ascend vendor and its operators, which are those of CANN's library.
+#include "runtime/vendor.h"
+
+namespace dl::ascend {
+
+kit::Operators Vendor::operators() { return {nullptr, 0}; }
+
+}  // namespace dl::ascend
+
+DL_KIT_VENDOR(dl::ascend::Vendor)

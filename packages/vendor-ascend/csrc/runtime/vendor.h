@@ -1,0 +1,34 @@
+// The vendor's class: dl::kit::Runtime provides the table, and mixins provide the extensions.
+#ifndef DL_ASCEND_RUNTIME_VENDOR_H_
+#define DL_ASCEND_RUNTIME_VENDOR_H_
+
+#include <cstdint>
+
+#include "dl/kit/graph.h"
+#include "dl/kit/runtime.h"
+#include "runtime/api.h"
+
+namespace dl::ascend {
+
+using Base = kit::Capturing<kit::Runtime<Api>>;
+
+class Vendor : public Base {
+ public:
+  static constexpr const char* kName = "ascend";
+  static constexpr const char* kVersion = DL_ASCEND_VERSION;
+  static constexpr const char* kDevicesFrom = "ASCEND_RT_VISIBLE_DEVICES";
+
+  kit::Operators operators();
+  static dl_extension_t* extensions();
+
+  // The runtime copies on the device only between aligned addresses.
+  void memory_copy(int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind,
+                   void* stream);
+
+ private:
+  void copy_through_host(int32_t device, void* to, const void* from, uint64_t bytes, void* stream);
+};
+
+}  // namespace dl::ascend
+
+#endif  // DL_ASCEND_RUNTIME_VENDOR_H_

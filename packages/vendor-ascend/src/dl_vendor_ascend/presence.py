@@ -1,0 +1,42 @@
+"""Detection of NPUs without loading a library.
+
+``import torch`` calls this, so the module imports almost nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+DRIVER = "DL_ASCEND_DRIVER"
+"""Variable that names another runtime library than CANN's; the library reads it too."""
+DEVICE_FILES = ("/dev/davinci_manager",)
+"""Device files of the kernel driver; the same list is in ``csrc/runtime/driver.cpp``."""
+FOLDER = Path(__file__).parent / "lib"
+"""Folder of the wheel's libraries."""
+SIMULATED = FOLDER / "simulated"
+"""Folder of the fakes of CANN's libraries, in wheels built with them."""
+
+
+def present(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return True if an NPU seems to be present or a runtime library is named, which may need none.
+
+    The library's own `present` checks more and reports the reason.
+    """
+    return bool(environ.get(DRIVER)) or any(map(os.path.exists, DEVICE_FILES))
+
+
+def simulated() -> dict[str, str]:
+    """Return the variables that select the wheel's fakes of CANN's libraries.
+
+    :raises RuntimeError: the wheel was built without them.
+    """
+    runtime = SIMULATED / "libascendcl.so"
+    if not runtime.is_file():
+        raise RuntimeError(
+            "this dl-vendor-ascend contains no fakes of CANN's libraries; build one with them in a "
+            "checkout of the repository: "
+            "`DL_ASCEND_SIMULATED=1 pip wheel --no-deps packages/vendor-ascend`"
+        )
+    return {DRIVER: str(runtime)}

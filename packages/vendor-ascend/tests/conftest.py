@@ -1,0 +1,46 @@
+"""Fakes of CANN's libraries for tests, compiled once per session."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
+
+from driver_tests.fixtures import *  # noqa: F403 - pytest finds them here
+from extension_tests.simulated_vendor import SimulatedVendor
+
+from processes import PROCESSES, Processes, compile_runtime
+
+
+@pytest.fixture(scope="session")
+def processes() -> Processes:
+    return PROCESSES
+
+
+@pytest.fixture(scope="session")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Build the fake libascendcl and return its path for DL_ASCEND_DRIVER."""
+    return compile_runtime(tmp_path_factory.mktemp("runtime"))
+
+
+@pytest.fixture(scope="session")
+def old_runtime(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Build a fake libascendcl that lacks a function."""
+    return compile_runtime(tmp_path_factory.mktemp("old"), "-DOLD")
+
+
+@pytest.fixture
+def fake_vendor(runtime: str) -> SimulatedVendor:
+    """Return this vendor on the fake runtime, for the shared tests."""
+    waits = "aclrtSynchronizeStream:507010,aclrtSynchronizeDevice:507010"
+    return SimulatedVendor(
+        PROCESSES,
+        devices=lambda count: {"FAKE_ACL_DEVICES": str(count)},
+        fails={"wait": {"FAKE_ACL_FAIL": waits}},
+        variables={"DL_ASCEND_DRIVER": runtime},
+        out_of_memory=207001,
+        lost_device=507010,
+    )

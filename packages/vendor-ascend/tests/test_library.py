@@ -1,0 +1,30 @@
+"""Tests of the built library: its dependencies, symbols and operators."""
+
+from __future__ import annotations
+
+import re
+
+from driver_tests.library import test_library_follows_the_build_rules  # noqa: F401
+from extension_tests.simulated_vendor import SimulatedVendor
+
+from diopi_proto.elf import read_elf
+from processes import Processes
+
+
+def test_the_library_does_not_link_cann(processes: Processes) -> None:
+    of_cann = re.compile(r"acl|Hccl|mspti|rt[A-Z]")
+    assert [name for name in read_elf(processes.library).undefined if of_cann.match(name)] == []
+
+
+def test_all_operators_are_the_contracts(fake_vendor: SimulatedVendor) -> None:
+    fake_vendor.run_on_vendor("assert not vendor.mismatched and not vendor.unknown_operators")
+
+
+def test_the_vendor_passes_its_check(fake_vendor: SimulatedVendor) -> None:
+    processes = fake_vendor.processes
+    code = f"""
+    import sys
+    from dl_core.cli import main
+    sys.exit(main(["vendor", "check", {str(processes.library)!r}]))
+    """
+    assert " runtime checks ran" in processes.run(code, **fake_vendor.variables)

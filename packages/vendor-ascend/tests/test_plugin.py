@@ -1,0 +1,29 @@
+"""Shared tests of the plugin, and a test of its simulated devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from driver_tests.plugin import (  # noqa: F401 - pytest collects them here
+    test_a_device_file_or_a_named_driver_counts_as_present,
+    test_a_missing_library_error_names_the_compiler,
+    test_changelog_begins_with_this_version,
+    test_descriptor_is_that_of_an_accelerator,
+    test_device_files_are_those_of_the_library,
+    test_entry_point_names_the_plugin,
+    test_importing_the_plugin_imports_neither_torch_nor_arrays,
+    test_readme_examples_run,
+)
+
+from dl_vendor_ascend import presence
+
+
+def test_a_wheel_without_fakes_says_how_to_build_one_with_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(presence, "SIMULATED", tmp_path)
+    with pytest.raises(RuntimeError, match="DL_ASCEND_SIMULATED=1 pip wheel"):
+        presence.simulated()
+    (tmp_path / "libascendcl.so").write_bytes(b"")
+    assert presence.simulated()[presence.DRIVER] == str(tmp_path / "libascendcl.so")
