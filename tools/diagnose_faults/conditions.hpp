@@ -39,11 +39,11 @@ inline bool in_backward() {
 
 inline bool in_other_thread() { return syscall(SYS_gettid) != getpid(); }
 
-// Compiled graphs are run by the library of the contract; torch's operators come from dl-core.
+// Compiled graphs are run by dl-graph's library; torch's operators come from dl-core.
 inline bool in_graph(const void* caller) {
   Dl_info found;
   return dladdr(caller, &found) != 0 && found.dli_fname != nullptr &&
-         std::strstr(found.dli_fname, "diopi_proto") != nullptr;
+         std::strstr(found.dli_fname, "libdl_graph.so") != nullptr;
 }
 
 inline bool holds(const std::string& condition, const Call& call, const Elements& result) {
