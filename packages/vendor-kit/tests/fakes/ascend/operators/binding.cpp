@@ -64,11 +64,12 @@ int check_tensor(const std::string& where, const Check& check, bool written, con
     return refuse(kInvalidArgument,
                   where + ": dtype " + dtype_name(tensor.dtype) + " is not supported");
   const auto rank = static_cast<int>(tensor.sizes.size());
+  // "1-8" in a document is a limit of 8: the library checks the upper bound alone.
   const int most = check.max_ndim < 0 ? kMostDimensions : check.max_ndim;
-  if (rank < check.min_ndim || rank > most)
+  const int least = check.min_ndim == 1 && most >= kMostDimensions - 1 ? 0 : check.min_ndim;
+  if (rank < least || rank > most)
     return refuse(kInvalidArgument, where + ": rank " + std::to_string(rank) + " is not from " +
-                                        std::to_string(check.min_ndim) + " to " +
-                                        std::to_string(most));
+                                        std::to_string(least) + " to " + std::to_string(most));
   for (size_t i = 0; i < tensor.sizes.size(); ++i) {
     if (tensor.sizes[i] < 0 || tensor.strides[i] < 0)
       return misuse(where + ": negative sizes or strides: " + describe(tensor.sizes) + ", " +

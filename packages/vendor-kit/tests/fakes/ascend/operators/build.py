@@ -54,6 +54,7 @@ def build_operators(
     structure: Path = STRUCTURE,
     split: bool = False,
     missing: Iterable[str] = (),
+    base: Path | None = None,
 ) -> Path:
     """Build the libraries into ``folder`` and return it.
 
@@ -64,14 +65,16 @@ def build_operators(
     :param structure: the folder of ``functions.gen.cpp``; another one for changed signatures.
     :param split: build libopapi_math.so and its like instead of libopapi.so.
     :param missing: functions that libopapi does not export.
+    :param base: a libnnopbase.so that was built before from the same structure; default: build it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     functions = generate(structure, folder)
     folders = (folder, HERE, structure, contract_dir())
-    sources = [HERE / f"{name}.cpp" for name in _SOURCES]
-    sources += [folder / "dispatch.gen.cpp", *sorted(MEANINGS.glob("*.cpp"))]
-    objects = [_compile(source, folder / f"{source.stem}.o", folders) for source in sources]
-    base = _link(objects, folder / "libnnopbase.so", str(runtime))
+    if base is None:
+        sources = [HERE / f"{name}.cpp" for name in _SOURCES]
+        sources += [folder / "dispatch.gen.cpp", *sorted(MEANINGS.glob("*.cpp"))]
+        objects = [_compile(source, folder / f"{source.stem}.o", folders) for source in sources]
+        base = _link(objects, folder / "libnnopbase.so", str(runtime))
     entries = _compile(structure / "functions.gen.cpp", folder / "entries.o", folders)
     exported = [name for name in functions if name not in set(missing)]
     libraries = {"libopapi": exported}

@@ -86,10 +86,18 @@ class Library:
             getattr(self.base, f"aclCreate{name}").restype = ctypes.c_void_p
         self.owned: list[tuple[str, int]] = []
         self.memory: list[int] = []
+        self.executors: list[int] = []
 
     def count(self, what: str) -> int:
         """Return a number of live objects, or of misuses."""
         return int(self.base.fakeAclnnCount(what.encode()))
+
+    def view_shape(self, tensor: Tensor) -> list[int]:
+        """Return the shape that aclGetViewShape reports."""
+        sizes, count = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
+        arguments = (ctypes.c_void_p(tensor.handle), ctypes.byref(sizes), ctypes.byref(count))
+        self._check(self.base.aclGetViewShape(*arguments))
+        return [sizes[i] for i in range(count.value)]
 
     def synchronize(self) -> None:
         """Wait for the stream, and raise its error."""
@@ -188,6 +196,7 @@ class Library:
         function = self.find(f"{name}GetWorkspaceSize")
         self._check(function(*values, ctypes.byref(size), ctypes.byref(executor)))
         assert executor.value is not None
+        self.executors.append(executor.value)
         return size.value, executor.value
 
     def execute(
@@ -211,6 +220,12 @@ class Library:
         if workspace is not None:
             self.free(workspace)
 
+    def forget_executors(self) -> None:
+        """Destroy the executors that are still alive."""
+        for executor in self.executors:
+            self.base.fakeAclnnForget(ctypes.c_void_p(executor))
+        self.executors.clear()
+
     def find(self, name: str) -> Any:
         """Return a function of one of the libraries."""
         for library in self.operators:
@@ -229,6 +244,8 @@ class Library:
             self.owned.clear()
             for memory in list(self.memory):
                 self.free(memory)
+            if self.count("executors") == 0:
+                self.executors.clear()
 
     def _own(self, kind: str, *arguments: Any) -> int:
         handle = int(getattr(self.base, f"aclCreate{kind}")(*arguments))

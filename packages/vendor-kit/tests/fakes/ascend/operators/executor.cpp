@@ -89,9 +89,10 @@ Bound* nth_tensor(aclOpExecutor& executor, size_t index, bool output) {
   size_t place = 0;
   for (size_t i = 0; i < executor.arguments.size(); ++i) {
     auto* tensor = std::get_if<Bound>(&executor.arguments[i]);
-    if (tensor == nullptr) continue;
-    if (output ? !is_written(*executor.function, i) : !executor.function->arguments[i].reads)
-      continue;
+    // Absent tensors have no number.
+    if (tensor == nullptr || tensor->tensor == nullptr) continue;
+    const Check& check = executor.function->arguments[i];
+    if (output ? !check.writes : !check.reads) continue;
     if (place++ == index) found = tensor;
   }
   return found;
@@ -120,8 +121,8 @@ int set_list_address(aclOpExecutor* executor, size_t list_index, size_t index,
     return misuse("aclSetDynamicTensorAddr: the executor is not alive, or not repeatable");
   size_t place = 0;
   for (size_t i = 0; i < executor->arguments.size(); ++i) {
-    const bool fits =
-        output ? is_written(*executor->function, i) : executor->function->arguments[i].reads;
+    const Check& check = executor->function->arguments[i];
+    const bool fits = output ? check.writes : check.reads;
     auto* bound = std::get_if<BoundList>(&executor->arguments[i]);
     if (bound == nullptr && std::get_if<Bound>(&executor->arguments[i]) == nullptr) continue;
     if (!fits || place++ != list_index) continue;
@@ -230,6 +231,10 @@ DL_FAKE_ACLNN_API int aclDestroyAclOpExecutor(aclOpExecutor* executor) {
   if (executor == nullptr) return kOk;
   if (remove_object(executor, Kind::kExecutor)) return kOk;
   return misuse("aclDestroyAclOpExecutor: the executor is not alive");
+}
+// For tests: ends the life of an executor, if it is alive.
+DL_FAKE_ACLNN_API void fakeAclnnForget(aclOpExecutor* executor) {
+  remove_object(executor, Kind::kExecutor);
 }
 DL_FAKE_ACLNN_API int aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index,
                                             aclTensor* tensor, void* addr) {

@@ -1,0 +1,1 @@
+"""Calls of aclnn functions, and what torch computes for arguments of the same names."""
