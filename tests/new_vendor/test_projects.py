@@ -13,6 +13,22 @@ from .projects import ALL, install, runs_here
 pytestmark = pytest.mark.vendor("cpu")
 
 
+COPIES = """
+import torch
+for dtype in (torch.int64, torch.bool, torch.float64, torch.bfloat16, torch.complex64):
+    values = torch.arange(12).reshape(3, 4).to(dtype)
+    device = values.to("dl")
+    torch.dl.reset_fallback_stats()
+    copies = device.clone(), device[1:].clone(), device.t().clone()
+    target = torch.zeros_like(values).to("dl").copy_(device)
+    assert torch.dl.fallback_stats() == {}, torch.dl.fallback_stats().explain()
+    expected = values, values[1:], values.t(), values
+    for ours, right in zip((*copies, target), expected, strict=True):
+        assert torch.equal(ours.cpu(), right), dtype
+print("copied")
+"""
+
+
 @pytest.mark.parametrize(("kind", "memory"), ALL)
 def test_project_builds_conforms_and_trains(kind: str, memory: str, tmp_path: Path) -> None:
     if not runs_here(kind):
@@ -31,5 +47,7 @@ def test_project_builds_conforms_and_trains(kind: str, memory: str, tmp_path: Pa
     assert int(counted[1]) > 0
     # The others have seven operators.
     assert (int(counted[2]) == 0) == (kind == "kernels")
+    # Copies within the device need no operator, so that chips of float32 copy all dtypes.
+    assert project.run("-c", COPIES) == "copied\n"
     report = project.run("-m", "pytest", "-q", "-p", "no:cacheprovider", project.folder)
     assert re.search(r"^\d+ passed", report, re.MULTILINE), report

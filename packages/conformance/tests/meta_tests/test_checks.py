@@ -90,6 +90,34 @@ def half_copied(vendor: Vendor) -> Any:
     return faulty(vendor, "diopiCopyInp", copy)
 
 
+def copies_of_floats(vendor: Vendor, copy: Callable[..., None]) -> Any:
+    """Return a vendor whose diopiCopyInp declines all dtypes but float32."""
+
+    def decline(right: Any, source: Any, target: Any) -> None:
+        if source.numpy().dtype != np.float32:
+            code = constants.diopiDtypeNotSupported
+            raise OperatorError("[diopiCopyInp] no", code=code, operator="", vendor="cpu")
+        copy(right, source, target)
+
+    return faulty(vendor, "diopiCopyInp", decline)
+
+
+def half_of_floats_copied(vendor: Vendor) -> Any:
+    def copy(right: Any, source: Any, target: Any) -> None:
+        half_copied(vendor).op["diopiCopyInp"](source, target)
+
+    return copies_of_floats(vendor, copy)
+
+
+def half_of_bytes_copied(vendor: Vendor) -> Any:
+    def call(slot: str, *given: Any) -> None:
+        if slot == "memory_copy" and given[4] == constants.DL_COPY_DEVICE_TO_DEVICE:
+            given = (*given[:3], given[3] // 2, *given[4:])
+        vendor.slots.call(slot, *given)
+
+    return with_calls(vendor, call)
+
+
 def dropped_work(vendor: Vendor) -> Any:
     calls = itertools.count(1)
 
@@ -240,6 +268,8 @@ FAULTS: dict[str, tuple[str, Callable[[Vendor], Any]]] = {
     "changed byte": ("elements survive a round trip to the device", changed_byte),
     "overlapping blocks": ("blocks do not overlap", overlapping),
     "half a copy": ("copies within the device are exact", half_copied),
+    "half a copy of floats": ("copies within the device are exact", half_of_floats_copied),
+    "half a copy of bytes": ("copies within the device are exact", half_of_bytes_copied),
     "bottomless memory": (
         "an allocation beyond the memory is refused, and the device still works",
         bottomless,
@@ -410,3 +440,9 @@ def test_without_fault_all_is_right(vendor: Vendor, name: str) -> None:
     if vendor.device_count < 2 and "of the device that the call names" in name:
         pytest.skip("the reference vendor has one device")
     assert run_check(vendor, name).status == "passed"
+
+
+def test_copies_of_a_chip_of_float32_are_checked(vendor: Vendor) -> None:
+    chip = copies_of_floats(vendor, lambda right, source, target: right(source, target))
+    outcome = run_check(chip, "runtime[copies within the device are exact]")
+    assert outcome.status == "passed", outcome

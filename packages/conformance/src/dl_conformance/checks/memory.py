@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from functools import partial
 
-from diopi_proto import OutOfMemoryError, Vendor
+import numpy as np
+import numpy.typing as npt
+
+from diopi_proto import OperatorError, OutOfMemoryError, Tensor, Vendor
+from diopi_proto.host.cabi import ffi
+from dl_conformance.execution.refusal import DECLINED
 from dl_conformance.inputs import integers
+from dl_conformance.queues.bench import WITHIN
 
 from .check import SkipError, check, offered, operator, require
 
@@ -66,14 +73,40 @@ def freed(vendor: Vendor) -> None:
 
 @check("copies within the device are exact")
 def within(vendor: Vendor) -> None:
-    copy = operator(vendor, "diopiCopyInp")
+    _copies_exactly(vendor, "memory_copy", np.uint8, partial(_copy_bytes, vendor))
+    if vendor.operators["diopiCopyInp"]:
+        copy = operator(vendor, "diopiCopyInp")
+        _copies_exactly(vendor, "diopiCopyInp", _dtype_taken_by(vendor, copy), copy)
+
+
+def _copies_exactly(
+    vendor: Vendor, name: str, dtype: npt.DTypeLike, copy: Callable[[Tensor, Tensor], None]
+) -> None:
     for size in SIZES:
-        want = pattern(size, f"within {size}")
-        source = vendor.tensor(want)
-        target = vendor.tensor(np.zeros(size, np.uint8))
+        want = pattern(size, f"within {size}").astype(dtype)
+        source, target = vendor.tensor(want), vendor.tensor(np.zeros(size, dtype))
         copy(source, target)
-        require(np.array_equal(target.numpy(), want), f"a copy of {size} bytes differs")
-        require(np.array_equal(source.numpy(), want), f"a copy of {size} bytes changed its source")
+        of = f"{name}: a copy of {size} {np.dtype(dtype)} elements"
+        require(np.array_equal(target.numpy(), want), f"{of} differs")
+        require(np.array_equal(source.numpy(), want), f"{of} changed its source")
+
+
+def _copy_bytes(vendor: Vendor, source: Tensor, target: Tensor) -> None:
+    """Copy a tensor of uint8 by the slot, which knows no dtypes."""
+    ends = (ffi.cast("void*", x.address) for x in (target, source))
+    vendor.slots.call("memory_copy", 0, *ends, source.size, WITHIN, ffi.NULL)
+    vendor.synchronize()
+
+
+def _dtype_taken_by(vendor: Vendor, copy: Callable[[Tensor, Tensor], None]) -> npt.DTypeLike:
+    """Return a dtype in which an operator copies: a chip may compute in float32 only."""
+    try:
+        copy(vendor.empty((1,), "uint8"), vendor.empty((1,), "uint8"))
+    except OperatorError as error:
+        if error.code not in DECLINED:
+            raise
+        return np.float32
+    return np.uint8
 
 
 @check("an allocation beyond the memory is refused, and the device still works")
