@@ -14,7 +14,7 @@ from diopi_proto.build import check_library
 from diopi_proto.errors import BuildError, DiopiError
 from diopi_proto.trial import Trial, try_library
 
-from .checks.check import checks
+from .checks.check import checks, rule_of
 from .outcome import Outcome
 from .pool import NoDeviceError, Pool, WorkerError
 from .target import Target
@@ -146,9 +146,8 @@ def _of_outcomes(outcomes: Iterable[Outcome], target: Target) -> Iterator[Findin
             remedy = f"; `{command}` repeats it"
         elif failed[0].remedy:
             remedy = ""
-        rule = name.partition("[")[2].removesuffix("]")
         more = f" and {len(failed) - 1} more checks" if len(failed) > 1 else ""
-        yield Finding(subject, f'"{rule}"{more} failed: {cause}{remedy}')
+        yield Finding(subject, f'"{rule_of(name)}"{more} failed: {cause}{remedy}')
 
 
 def _is_lost(outcome: Outcome) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 from diopi_proto.text import printable, write_error, write_output
 
+from .checks.check import rule_of
 from .options import seconds
 from .target import Target, TargetError, of_library, of_vendor
 from .vendor_check import Verdict, check_vendor
@@ -74,9 +74,8 @@ def _show(target: Target, verdict: Verdict) -> None:
         write_output(printable(f"{finding.subject}: {finding.text}") + "\n")
     if verdict.incomplete:
         write_output(printable(f"not tested: {verdict.incomplete}") + "\n")
-    for reason, count in Counter(reason for _, reason in verdict.skipped).items():
-        checks = "1 check" if count == 1 else f"{count} checks"
-        write_output(printable(f"skipped {checks}: {reason}") + "\n")
+    for name, reason in verdict.skipped:
+        write_output(printable(f'skipped "{rule_of(name)}": {reason}') + "\n")
     number = len(verdict.findings)
     findings = "1 finding" if number == 1 else f"{number or 'no'} findings"
     tested = "the file and the table" if verdict.incomplete else f"{verdict.ran} runtime checks"

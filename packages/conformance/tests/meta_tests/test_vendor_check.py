@@ -1,4 +1,5 @@
-"""`dl vendor check`: each finding has one remedy, that of the check if the check knows one."""
+"""`dl vendor check`: each finding has one remedy, that of the check if the check knows one, and
+skipped checks are named with the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from dl_conformance.checks.check import SlotError, WrongError, run_check
 from dl_conformance.outcome import Outcome
 from dl_conformance.results import as_data
 from dl_conformance.target import of_vendor
-from dl_conformance.vendor_check import REMEDIES, _of_outcomes
+from dl_conformance.vendor_check import REMEDIES, Verdict, _of_outcomes
+from dl_conformance.vendor_command import _show
 
 CHECK = "runtime[an event that was never recorded is completed]"
 FAILED = Outcome(CHECK, "runtime", "", "failed", "wrong behaviour", "event_query: it is wrong")
@@ -47,3 +49,13 @@ def test_outcome_has_the_remedy_of_its_check(
         outcome = run_check(vendor, CHECK)
     assert (outcome.detail, outcome.remedy) == (str(error), remedy)
     assert as_data(outcome).get("remedy", "") == remedy
+
+
+def test_skipped_checks_are_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = ((CHECK, "event_create is optional"), ("runtime[streams overlap]", "inconclusive"))
+    _show(of_vendor("cpu")[0], Verdict((), ran=7, skipped=skipped))
+    assert capsys.readouterr().out.splitlines() == [
+        'skipped "an event that was never recorded is completed": event_create is optional',
+        'skipped "streams overlap": inconclusive',
+        "cpu: no findings, 7 runtime checks ran",
+    ]

@@ -105,6 +105,11 @@ def is_check(name: str) -> bool:
     return name.startswith(f"{SUBJECT}[")
 
 
+def rule_of(name: str) -> str:
+    """Return the description of the right behavior from the name of a check."""
+    return name.partition("[")[2].removesuffix("]")
+
+
 def chosen_by(patterns: list[str]) -> bool:
     """Return True if ``--fname`` selects the checks."""
     return not patterns or any(fnmatch.fnmatchcase(SUBJECT, x) for x in patterns)

@@ -38,6 +38,11 @@ class Writer:
     needs: str
     write: Callable[[Bench, Block, int, Stream], None]
 
+    @property
+    def long_work(self) -> str:
+        """Return a kind of long work other than the one under test."""
+        return "copy" if self.slot == "memory_set" else ""
+
     def ready(self, bench: Bench, *values: int) -> None:
         """Prepare what needs to wait, before anything is enqueued.
 
@@ -76,11 +81,6 @@ WRITERS = {
 }
 
 
-def _long_work(writer: str) -> str:
-    """Return a kind of long work other than the one under test."""
-    return "copy" if writer == "fill" else ""
-
-
 @check(DOWNLOAD, unguarded=True)
 def download(vendor: Vendor) -> None:
     with Bench(vendor) as bench:
@@ -93,7 +93,7 @@ def download(vendor: Vendor) -> None:
 
             def once(kind: str = kind) -> bool:
                 bench.write(block, BEFORE)
-                bench.load(stream, _long_work(kind))
+                bench.load(stream, WRITERS[kind].long_work)
                 WRITERS[kind].write(bench, block, FIRST, stream)
                 busy = bench.is_busy(stream)
                 found[kind].add(bench.read(block, stream))
@@ -140,15 +140,16 @@ def _accuse_of_overtaking(writer: Writer) -> NoReturn:
 
 def _is_overtaken(bench: Bench, writer: Writer, before: Writer) -> bool:
     """Return True if the last of two writes is not the one that was enqueued last."""
-    stream, block = bench.stream(), bench.block()
+    stream, block, spare = bench.stream(), bench.block(), bench.block()
     before.ready(bench, FIRST)
     found = False
 
     def once() -> bool:
         nonlocal found
         bench.write(block, BEFORE)
-        bench.load(stream, "copy" if writer.slot == "memory_set" else "")
+        bench.load(stream, writer.long_work)
         before.write(bench, block, FIRST, stream)
+        was_busy = bench.is_busy(stream)
         writer.write(bench, block, SECOND, stream)
         busy = bench.is_busy(stream)
         got = bench.read(block, stream)
@@ -156,7 +157,18 @@ def _is_overtaken(bench: Bench, writer: Writer, before: Writer) -> bool:
         if got != SECOND and bench.probe(block) == SECOND:
             _accuse_of_overtaking(writer)
         found = found or got != SECOND
-        return busy or found
+        # A write that waits for its stream leaves no work behind it.
+        return busy or found or (was_busy and outlasts_the_write())
+
+    def outlasts_the_write() -> bool:
+        """Return True if the stream is still busy when the same write on a free stream is finished:
+        one that does not wait for its own stream is then finished before the earlier work."""
+        bench.load(stream, writer.long_work)
+        writer.write(bench, spare, SECOND, bench.free)
+        bench.probe(spare)  # waits for the write
+        busy = bench.is_busy(stream)
+        bench.settle()
+        return busy
 
     repeat_while_busy(bench, once)
     return found

@@ -80,6 +80,7 @@ class Bench:
     """A context manager that waits for everything and frees it at its end.
 
     :ivar synchronous: the vendor claims that work is finished when a call returns.
+    :ivar free: stream that waits for nothing else.
     """
 
     def __init__(self, vendor: Vendor, device: int = 0) -> None:
@@ -103,7 +104,7 @@ class Bench:
             raise SkipError("stream_create is optional, and the library does not provide it")
         self._first = self.block()
         self.default.tick.append((self.block(), TICKS[0]))
-        self._probe = self.stream()
+        self.free = self.stream()
         nbytes = CELL if self.synchronous else LOAD
         self._loads = [self.block(nbytes) for _ in range(2)]
         for value in TICKS:
@@ -313,11 +314,11 @@ class Bench:
 
     def probe(self, block: Block) -> int:
         """Return the value that a block has now, by a stream that waits for nothing else."""
-        return self.read(block, self._probe)
+        return self.read(block, self.free)
 
     def observe(self, array: Bytes, block: Block) -> None:
         """Download a block as it is now, by a stream that waits for nothing else."""
-        self.download(array, block, self._probe)
+        self.download(array, block, self.free)
 
     def is_busy(self, stream: Stream) -> bool:
         """Return True if the long work of a stream is provably unfinished: `stream_query` reports
