@@ -50,6 +50,10 @@ def _write(path: str, process: int) -> None:
         Path(path).write_text(json.dumps(counts), encoding="utf-8")
 
 
+VENDORS_PART = ("declined", "absent", "mismatched")
+"""Causes that a vendor can remove by implementing an operator, or more of it."""
+
+
 @dataclass(frozen=True)
 class Fallbacks:
     """Calls of one overload that ran on the CPU for one reason."""
@@ -61,6 +65,11 @@ class Fallbacks:
     text: str
     count: int
     nanoseconds: int
+
+    @property
+    def is_vendors_part(self) -> bool:
+        """Return True if an operator of the vendor would spare them."""
+        return self.cause in VENDORS_PART and bool(self.operator)
 
 
 @dataclass
@@ -111,10 +120,6 @@ def _row(found: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], int, int]
     return key, int(found["total_count"]), int(found["total_nanoseconds"])
 
 
-VENDORS_PART = ("declined", "absent", "mismatched")
-"""Causes that a vendor can remove by implementing an operator, or more of it."""
-
-
 @dataclass(frozen=True)
 class Candidate:
     """An operator of the contract whose implementation would spare fallbacks."""
@@ -148,7 +153,7 @@ def candidates(fallbacks: Iterable[Fallbacks]) -> list[Candidate]:
     """Return what the vendor could implement, by the time that fallbacks took."""
     groups: dict[str, list[Fallbacks]] = {}
     for each in fallbacks:
-        if each.cause in VENDORS_PART and each.operator:
+        if each.is_vendors_part:
             groups.setdefault(each.operator, []).append(each)
     made = [Candidate(name, tuple(sorted(all_, key=_cost))) for name, all_ in groups.items()]
     return sorted(made, key=lambda x: (*_cost(x), x.operator))
@@ -156,5 +161,5 @@ def candidates(fallbacks: Iterable[Fallbacks]) -> list[Candidate]:
 
 def others(fallbacks: Iterable[Fallbacks]) -> list[Fallbacks]:
     """Return the fallbacks that no operator of the vendor would spare, by their time."""
-    found = (x for x in fallbacks if not (x.cause in VENDORS_PART and x.operator))
+    found = (x for x in fallbacks if not x.is_vendors_part)
     return sorted(found, key=lambda x: (*_cost(x), x.overload))
