@@ -75,7 +75,10 @@ def test_wrong_ranks_are_refused(library: Library) -> None:
 
 def test_wrong_formats_are_refused(library: Library) -> None:
     image = np.zeros((1, 2, 4, 4), "float32")
-    weight, out = library.tensor(np.zeros((3, 2, 1, 1), "float32")), np.zeros((1, 3, 4, 4), "f4")
+    weight, out = (
+        library.tensor(np.zeros((3, 2, 1, 1), "float32")),
+        np.zeros((1, 3, 4, 4), "float32"),
+    )
 
     def convolve(format: int) -> None:
         x, result = (library.tensor(value, format=format) for value in (image, out))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from .case import OUT, Case, Ref, case, positive, real, t, truth, whole
 
@@ -136,49 +136,53 @@ def _activations() -> Iterator[Case]:
         return leaf.grad
 
     def smooth_leaky(v: torch.Tensor) -> torch.Tensor:
-        return F.leaky_relu(v, 0.2)
+        return functional.leaky_relu(v, 0.2)
 
-    yield case("Silu", [x, OUT], F.silu(t(x)))
-    yield case("SiluBackward", [g, x, OUT], gradient(F.silu))
-    yield case("Mish", [x, OUT], F.mish(t(x)))
-    yield case("MishBackward", [g, x, OUT], gradient(F.mish))
+    yield case("Silu", [x, OUT], functional.silu(t(x)))
+    yield case("SiluBackward", [g, x, OUT], gradient(functional.silu))
+    yield case("Mish", [x, OUT], functional.mish(t(x)))
+    yield case("MishBackward", [g, x, OUT], gradient(functional.mish))
     yield case("SigmoidBackward", [g, t(x).sigmoid().numpy(), OUT], gradient(torch.sigmoid))
     yield case("TanhBackward", [g, t(x).tanh().numpy(), OUT], gradient(torch.tanh))
-    yield case("GeluV2", [x, 0, OUT], F.gelu(t(x)))
-    yield case("GeluV2", [x, 1, OUT], F.gelu(t(x), approximate="tanh"))
+    yield case("GeluV2", [x, 0, OUT], functional.gelu(t(x)))
+    yield case("GeluV2", [x, 1, OUT], functional.gelu(t(x), approximate="tanh"))
     for way in "none", "tanh":
-        of_gelu = gradient(lambda v, way=way: F.gelu(v, approximate=way))
+        of_gelu = gradient(lambda v, way=way: functional.gelu(v, approximate=way))
         yield case("GeluBackwardV2", [g, x, way, OUT], of_gelu)
     yield case("LeakyRelu", [x, 0.2, OUT], smooth_leaky(t(x)))
     yield case("InplaceLeakyRelu", [Ref(x), 0.2], smooth_leaky(t(x)))
     yield case("LeakyReluBackward", [g, x, 0.2, False, OUT], gradient(smooth_leaky))
-    yield case("Threshold", [x, 0.3, 7.0, OUT], F.threshold(t(x), 0.3, 7))
-    yield case("InplaceThreshold", [Ref(x), 0.3, 7.0], F.threshold(t(x), 0.3, 7))
-    yield case("ThresholdBackward", [g, x, 0.3, OUT], gradient(lambda v: F.threshold(v, 0.3, 7)))
-    yield case("Hardtanh", [x, -0.3, 0.6, OUT], F.hardtanh(t(x), -0.3, 0.6))
-    yield case("InplaceHardtanh", [Ref(x), -0.3, 0.6], F.hardtanh(t(x), -0.3, 0.6))
-    of_tanh = gradient(lambda v: F.hardtanh(v, -0.3, 0.6))
+    yield case("Threshold", [x, 0.3, 7.0, OUT], functional.threshold(t(x), 0.3, 7))
+    yield case("InplaceThreshold", [Ref(x), 0.3, 7.0], functional.threshold(t(x), 0.3, 7))
+    yield case(
+        "ThresholdBackward", [g, x, 0.3, OUT], gradient(lambda v: functional.threshold(v, 0.3, 7))
+    )
+    yield case("Hardtanh", [x, -0.3, 0.6, OUT], functional.hardtanh(t(x), -0.3, 0.6))
+    yield case("InplaceHardtanh", [Ref(x), -0.3, 0.6], functional.hardtanh(t(x), -0.3, 0.6))
+    of_tanh = gradient(lambda v: functional.hardtanh(v, -0.3, 0.6))
     yield case("HardtanhBackward", [g, x, -0.3, 0.6, OUT], of_tanh)
-    yield case("Hardswish", [x, OUT], F.hardswish(t(x)))
-    yield case("InplaceHardswish", [Ref(x)], F.hardswish(t(x)))
-    yield case("HardswishBackward", [g, x, OUT], gradient(F.hardswish))
-    yield case("Hardsigmoid", [x, OUT], F.hardsigmoid(t(x)))
-    yield case("HardsigmoidBackward", [g, x, OUT], gradient(F.hardsigmoid))
-    yield case("Hardshrink", [x, 0.4, OUT], F.hardshrink(t(x), 0.4))
-    yield case("HardshrinkBackward", [g, x, 0.4, OUT], gradient(lambda v: F.hardshrink(v, 0.4)))
-    yield case("Softshrink", [x, 0.4, OUT], F.softshrink(t(x), 0.4))
+    yield case("Hardswish", [x, OUT], functional.hardswish(t(x)))
+    yield case("InplaceHardswish", [Ref(x)], functional.hardswish(t(x)))
+    yield case("HardswishBackward", [g, x, OUT], gradient(functional.hardswish))
+    yield case("Hardsigmoid", [x, OUT], functional.hardsigmoid(t(x)))
+    yield case("HardsigmoidBackward", [g, x, OUT], gradient(functional.hardsigmoid))
+    yield case("Hardshrink", [x, 0.4, OUT], functional.hardshrink(t(x), 0.4))
+    yield case(
+        "HardshrinkBackward", [g, x, 0.4, OUT], gradient(lambda v: functional.hardshrink(v, 0.4))
+    )
+    yield case("Softshrink", [x, 0.4, OUT], functional.softshrink(t(x), 0.4))
     elu = torch.ops.aten.elu(t(x), 1.5, 0.7, 1.2)
     yield case("Elu", [x, 1.5, 0.7, 1.2, OUT], elu)
     back = torch.ops.aten.elu_backward
     for result, value in (False, t(x)), (True, elu):
         arguments = [g, 1.5, 0.7, 1.2, result, value.numpy(), OUT]
         yield case("EluBackward", arguments, back(t(g), 1.5, 0.7, 1.2, result, value))
-    yield case("Softplus", [x, 2.0, 1.5, OUT], F.softplus(t(x), 2, 1.5))
-    of_plus = gradient(lambda v: F.softplus(v, 2, 1.5))
+    yield case("Softplus", [x, 2.0, 1.5, OUT], functional.softplus(t(x), 2, 1.5))
+    of_plus = gradient(lambda v: functional.softplus(v, 2, 1.5))
     yield case("SoftplusBackward", [g, x, 2.0, 1.5, OUT], of_plus)
     buffer = t(x).abs().neg().exp()
-    yield case("LogSigmoidForward", [x, OUT, OUT], F.logsigmoid(t(x)), buffer)
-    yield case("LogSigmoidBackward", [g, x, buffer.numpy(), OUT], gradient(F.logsigmoid))
+    yield case("LogSigmoidForward", [x, OUT, OUT], functional.logsigmoid(t(x)), buffer)
+    yield case("LogSigmoidBackward", [g, x, buffer.numpy(), OUT], gradient(functional.logsigmoid))
 
 
 def cases() -> Iterator[Case]:

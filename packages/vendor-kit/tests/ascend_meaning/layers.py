@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from .case import OUT, Case, Ref, case, positive, real, t, truth, whole
 
@@ -97,7 +97,7 @@ def _pools() -> Iterator[Case]:
         )
         yield case(f"{name}Backward", [g, x, small.numpy(), *windows, OUT], back)
     x = real(2, 3, 6, 7)
-    out = F.max_pool2d(t(x), (3, 2), (2, 1), (1, 0))
+    out = functional.max_pool2d(t(x), (3, 2), (2, 1), (1, 0))
     yield case("MaxPool", [x, [3, 2], [2, 1], 0, [1, 0], [1, 1], 0, OUT], out)
 
 
@@ -125,10 +125,10 @@ def _attention() -> Iterator[Case]:
     arguments += [*tail, "BNSD", 0, 0, OUT, OUT, OUT, None]
     yield case("FlashAttentionScoreGrad", arguments, *(x.grad for x in leaves), tolerance=1e-4)
 
-    def turned(x: Any) -> Any:
+    def swap_axes(x: Any) -> Any:
         return np.ascontiguousarray(np.swapaxes(x, 1, 2))
 
-    arguments = [*map(turned, (q, k, v)), None, None, None, mask, None, *tail, "BSND", 0, 0]
+    arguments = [*map(swap_axes, (q, k, v)), None, None, None, mask, None, *tail, "BSND", 0, 0]
     yield case(
         "FlashAttentionScore", [*arguments, OUT, OUT, None, OUT], *stats, out.transpose(1, 2)
     )
@@ -184,15 +184,15 @@ def _optimizers() -> Iterator[Case]:
 def _images() -> Iterator[Case]:
     x, grid = real(2, 3, 5, 6), np.tanh(real(2, 4, 3, 2))
     for number, mode in enumerate(("bilinear", "nearest")):
-        out = F.grid_sample(t(x), t(grid), mode, "zeros", False)
+        out = functional.grid_sample(t(x), t(grid), mode, "zeros", False)
         yield case("GridSampler2D", [x, grid, number, 0, False, OUT], out)
     size = [8, 9]
-    yield case("UpsampleNearest2d", [x, size, OUT], F.interpolate(t(x), size))
+    yield case("UpsampleNearest2d", [x, size, OUT], functional.interpolate(t(x), size))
     g = real(2, 3, 8, 9)
     back = aten.upsample_nearest2d_backward(t(g), size, x.shape, None, None)
     yield case("UpsampleNearest2dBackward", [g, size, x.shape, 0.0, 0.0, OUT], back)
     for align in False, True:
-        out = F.interpolate(t(x), size, mode="bilinear", align_corners=align)
+        out = functional.interpolate(t(x), size, mode="bilinear", align_corners=align)
         yield case("UpsampleBilinear2d", [x, size, align, 0.0, 0.0, OUT], out)
         back = aten.upsample_bilinear2d_backward(t(g), size, x.shape, align, None, None)
         arguments = [g, size, x.shape, align, 0.0, 0.0, OUT]
@@ -204,7 +204,7 @@ def _images() -> Iterator[Case]:
     offsets[:, 8:] = 0.5
     moved = torch.zeros(1, 2, 6, 6)
     moved[..., :5] = t(image)[..., 1:]
-    out = F.conv2d(moved, t(weight)) * 0.5 + t(bias).reshape(1, 3, 1, 1)
+    out = functional.conv2d(moved, t(weight)) * 0.5 + t(bias).reshape(1, 3, 1, 1)
     ones = [1, 1, 1, 1]
     arguments = [image, weight, offsets, bias, [2, 2], ones, [0, 0, 0, 0], ones, 1, 1, True]
     yield case("DeformableConv2d", [*arguments, OUT, None], out)

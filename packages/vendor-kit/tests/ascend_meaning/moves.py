@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from .case import OUT, Case, Ref, case, real, t, truth, whole
 
@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 def _indexing() -> Iterator[Case]:
     table, rows = real(6, 3), whole(6, 2, 4)
-    yield case("Embedding", [table, rows, OUT], F.embedding(t(rows), t(table)))
+    yield case("Embedding", [table, rows, OUT], functional.embedding(t(rows), t(table)))
     g = real(2, 4, 3)
     for padding, scale in (2, False), (-1, True):
         back = aten.embedding_dense_backward(t(g), t(rows), 6, padding, scale)
@@ -60,7 +60,7 @@ def _indexing() -> Iterator[Case]:
     mask, source = truth(3, 4, 5), real(60)
     scattered = t(x).masked_scatter(t(mask), t(source))
     yield case("InplaceMaskedScatter", [Ref(x), mask, source], scattered)
-    hot = F.one_hot(t(np.array([0, 2, 1])), 4) * 4 + 1
+    hot = functional.one_hot(t(np.array([0, 2, 1])), 4) * 4 + 1
     on, off = np.array([5]), np.array([1])
     yield case("OneHot", [np.array([0, 2, 1]), 4, on, off, -1, OUT], hot)
     yield case("OneHot", [np.array([0, 2, 1]), 4, on, off, 0, OUT], hot.T)
@@ -78,7 +78,9 @@ def _shapes() -> Iterator[Case]:
     yield case("Roll", [x, [1], [1], OUT], t(x).roll(1, 1))
     wide = real(3, 7)
     yield case("Slice", [wide, 1, 1, 6, 2, OUT], t(wide)[:, 1:6:2])
-    yield case("ConstantPadNd", [x, [1, 2, 0, 3], 7.0, OUT], F.pad(t(x), (1, 2, 0, 3), value=7))
+    yield case(
+        "ConstantPadNd", [x, [1, 2, 0, 3], 7.0, OUT], functional.pad(t(x), (1, 2, 0, 3), value=7)
+    )
     square = real(4, 5)
     yield case("Tril", [square, 1, OUT], t(square).tril(1))
     yield case("Triu", [square, 1, OUT], t(square).triu(1))
@@ -87,9 +89,9 @@ def _shapes() -> Iterator[Case]:
     back = aten.unfold_backward(t(g), [3, 7], 1, 3, 2)
     yield case("UnfoldGrad", [g, [3, 7], 1, 3, 2, OUT], back)
     image = real(2, 3, 6, 7)
-    columns = F.unfold(t(image), (2, 3), (1, 2), (1, 0), (2, 1))
+    columns = functional.unfold(t(image), (2, 3), (1, 2), (1, 0), (2, 1))
     yield case("Im2col", [image, [2, 3], [1, 2], [1, 0], [2, 1], OUT], columns)
-    folded = F.fold(columns, (6, 7), (2, 3), (1, 2), (1, 0), (2, 1))
+    folded = functional.fold(columns, (6, 7), (2, 3), (1, 2), (1, 0), (2, 1))
     arguments = [columns.numpy(), [6, 7], [2, 3], [1, 2], [1, 0], [2, 1], OUT]
     yield case("Im2colBackward", arguments, folded)
     yield case("Arange", [1.0, 8.0, 2.0, OUT], torch.arange(1.0, 8.0, 2.0))

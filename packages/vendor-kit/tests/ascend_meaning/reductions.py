@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from .case import OUT, Case, Ref, case, positive, real, t, truth, whole
 
@@ -144,18 +144,20 @@ def _losses() -> Iterator[Case]:
             yield case(name, [x, y, number, *extra, OUT], out)
             yield case(f"{name}Backward", [grad, x, y, number, *extra, OUT], leaf.grad)
 
-    yield from pair("MseLoss", F.mse_loss)
-    yield from pair("SmoothL1Loss", lambda a, b, **k: F.smooth_l1_loss(a, b, beta=0.5, **k), 0.5)
+    yield from pair("MseLoss", functional.mse_loss)
+    yield from pair(
+        "SmoothL1Loss", lambda a, b, **k: functional.smooth_l1_loss(a, b, beta=0.5, **k), 0.5
+    )
     p, q, w, pw = positive(4, 3), positive(4, 3), positive(4, 3), positive(3)
     for number, reduction in enumerate(("none", "mean", "sum")):
         grad = g if number == 0 else np.array(g[0, 0])
         leaf = t(p).requires_grad_()
-        out = F.binary_cross_entropy(leaf, t(q), t(w), reduction=reduction)
+        out = functional.binary_cross_entropy(leaf, t(q), t(w), reduction=reduction)
         out.backward(t(grad))
         yield case("BinaryCrossEntropy", [p, q, w, number, OUT], out)
         yield case("BinaryCrossEntropyBackward", [grad, p, q, w, number, OUT], leaf.grad)
         leaf = t(x).requires_grad_()
-        out = F.binary_cross_entropy_with_logits(
+        out = functional.binary_cross_entropy_with_logits(
             leaf, t(q), t(w), pos_weight=t(pw), reduction=reduction
         )
         out.backward(t(grad))

@@ -62,7 +62,7 @@ int64_t head_width(const Tensor& query, const std::string& layout, int64_t heads
   return query.size(-1);
 }
 
-// Which keys a query may not see.
+// The keys that a query may not see.
 struct Hidden {
   Tensor mask;  // absent, or 1 for hidden keys; broadcasts to [batch, heads, queries, keys]
   int64_t sparse, before, after;
@@ -108,7 +108,8 @@ struct Problem {
     demand(k.size(0) == q.size(0) && v.size(0) == q.size(0), "the batches differ");
     demand(k.size(2) == v.size(2) && k.size(1) == v.size(1), "key and value have other sizes");
     demand(k.size(3) == q.size(3), "query and key have other head sizes");
-    demand(k.size(1) != 0 && q.size(1) % k.size(1) == 0, "the heads are no multiple");
+    demand(k.size(1) != 0 && q.size(1) % k.size(1) == 0,
+           "the heads of query are not a multiple of those of key");
     hidden.prepare(q.size(0), q.size(1), q.size(2), k.size(2));
     if (shift)
       shift = shift.to(diopi_dtype_float64)

@@ -9,7 +9,7 @@
 
 namespace fake_aclnn {
 
-// Returns the dimensions as sorted, non-negative numbers; all of them if none is given.
+// Returns the dimensions as sorted, non-negative numbers. An empty list means all dimensions.
 inline Sizes wrapped_dims(const Tensor& self, const Ints& dims) {
   Sizes result;
   for (const int64_t dim : dims.values) {

@@ -48,7 +48,7 @@ def read_structure(folder: Path = STRUCTURE) -> Functions:
     return functions
 
 
-def written_meanings() -> set[str]:
+def find_meanings() -> set[str]:
     """Return the names of the functions whose meaning is written."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(MEANINGS.glob("*.cpp")))
     return {
@@ -89,7 +89,7 @@ def dispatch_source(functions: Functions) -> str:
         "namespace fake_aclnn {",
         "const Meaning kMeanings[] = {",
     ]
-    written = written_meanings()
+    written = find_meanings()
     for name, arguments in functions.items():
         if name not in written:
             continue
