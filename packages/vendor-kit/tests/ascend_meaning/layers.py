@@ -77,7 +77,7 @@ def _pools() -> Iterator[Case]:
         arguments = [g, x, k, s, p, False, False, 5, *cube, OUT]
         yield case(f"AvgPool{n}dBackward", arguments, back)
         target = [3, 2, 2][:n]
-        out = getattr(F, f"adaptive_avg_pool{n}d")(t(x), target)
+        out = getattr(functional, f"adaptive_avg_pool{n}d")(t(x), target)
         yield case(f"AdaptiveAvgPool{n}d", [x, target, OUT], out)
         g = real(*out.shape)
         back = getattr(aten, f"_adaptive_avg_pool{n}d_backward")(t(g), t(x))
