@@ -91,7 +91,9 @@ def test_the_variable_logs_each_wrong_call(wrong: dict[str, str]) -> None:
         done = run(code, **wrong, **{variable: "1"})
         assert done.returncode == 0, done.stderr
         assert done.stderr.count("[autocompare] sqrt on dl:0") == 2
-        assert "neg" not in done.stderr
+        # DIPU's variable also logs the calls that are right.
+        assert ("neg on dl:0: allclose" in done.stderr) is variable.startswith("DIPU")
+        assert done.stderr.count("neg") == variable.startswith("DIPU")
 
 
 @RUNS_ONCE
@@ -252,3 +254,19 @@ def test_modes_combine(capfd: pytest.CaptureFixture[str]) -> None:
 def test_the_error_is_one_of_ours() -> None:
     assert issubclass(WrongResultError, Exception)
     assert WrongResultError.__module__ == "dl_core.errors"
+
+
+@RUNS_ONCE
+def test_level_one_writes_a_line_for_each_compared_call(wrong: dict[str, str]) -> None:
+    code = f"{PREPARE}\nx.cos()\nx.sqrt()"
+    done = run(code, **wrong, DIPU_AUTOCOMPARE_OPS_LIST="cos,sqrt")
+    assert "autocompare: cos on dl:0: allclose\n" in done.stderr
+    assert "autocompare: sqrt on dl:0: not_close: output 0\n" in done.stderr
+    quiet = run(code, **wrong, DIPU_AUTOCOMPARE_OPS_LIST="cos,sqrt", DL_AUTOCOMPARE_LEVEL="0")
+    assert "allclose" not in quiet.stderr and "sqrt on dl:0" in quiet.stderr
+
+
+@RUNS_ONCE
+def test_an_unknown_level_is_an_error() -> None:
+    with pytest.raises(ValueError, match="there is no level 2, only 0 and 1"):
+        torch.dl.set_autocompare(".*", level=2)

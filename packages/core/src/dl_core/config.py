@@ -186,6 +186,7 @@ VARIABLES = (
     Variable(
         "DL_AUTOCOMPARE_ACTION", "autocompare_action", ", ".join(ACTIONS), _choice_of(ACTIONS)
     ),
+    Variable("DL_AUTOCOMPARE_LEVEL", "autocompare_level", "0, 1", _level_up_to(1)),
     Variable(
         "DL_DUMP_OP_ARGS",
         "dump_op_args",
@@ -239,6 +240,9 @@ class Config(NamedTuple):
     """``DL_AUTOCOMPARE``: operators whose results are compared with the CPU's."""
     autocompare_action: str = "warn"
     """``DL_AUTOCOMPARE_ACTION``: action for a wrong result."""
+    autocompare_level: int = 0
+    """``DL_AUTOCOMPARE_LEVEL``: write a line for each compared call (1). DIPU's variable for the
+    operators implies it."""
     dump_op_args: int = 0
     """``DL_DUMP_OP_ARGS``: level of detail for logging operator calls."""
     tuning: bool = True
@@ -272,4 +276,6 @@ def read(environ: Mapping[str, str]) -> Config:
         except _InvalidError as error:
             shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
             problems.append(f"{name}={shown!r} is ignored: {error}. Allowed: {allowed}.")
+    if "DIPU_AUTOCOMPARE_OPS_LIST" in sources:
+        values.setdefault("autocompare_level", 1)
     return Config(**values, sources=sources, problems=tuple(problems))

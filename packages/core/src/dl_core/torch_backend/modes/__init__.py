@@ -84,19 +84,21 @@ def keep_default(patterns: Patterns) -> AbstractContextManager[list[str]]:
     return forcing.decomposed_block(patterns)
 
 
-def set_autocompare(patterns: Patterns, action: str = "warn") -> list[str]:
+def set_autocompare(patterns: Patterns, action: str = "warn", level: int = 0) -> list[str]:
     """Compare every result of the selected operators with the CPU's from now on, in all threads;
     see :func:`autocompare`. Return the operators' names; an empty sequence disables the mode.
 
     :raises TypeError: the patterns are neither a string nor a sequence of strings.
-    :raises ValueError: a pattern is invalid, or the action does not exist.
+    :raises ValueError: a pattern is invalid, or the action or level does not exist.
     """
     from dl_core.torch_backend.modes import comparing
 
-    return comparing.set_process(patterns, action)
+    return comparing.set_process(patterns, action, level)
 
 
-def autocompare(patterns: Patterns = ".*", action: str = "warn") -> AbstractContextManager[Report]:
+def autocompare(
+    patterns: Patterns = ".*", action: str = "warn", level: int = 0
+) -> AbstractContextManager[Report]:
     """Context manager and decorator that compares all results of operators with the CPU's.
 
     Outputs, arguments that an operator writes to, and gradients (because autograd calls operators
@@ -112,12 +114,14 @@ def autocompare(patterns: Patterns = ".*", action: str = "warn") -> AbstractCont
     :param patterns: operators, as in :func:`set_force_fallback`.
     :param action: ``warn``: log a message to the logger ``dl_core.autocompare`` for each wrong
         call; ``raise``: raise :class:`dl_core.errors.WrongResultError` from the call.
+    :param level: 1: write a line for each compared call to stderr, which contains ``allclose`` or
+        ``not_close``; 0: no lines.
     :raises TypeError: as :func:`set_autocompare`.
     :raises ValueError: as :func:`set_autocompare`.
     """
     from dl_core.torch_backend.modes import comparing
 
-    return comparing.block(patterns, action)
+    return comparing.block(patterns, action, level)
 
 
 def set_dump_op_args(level: int, patterns: Patterns = ".*") -> list[str]:
@@ -168,7 +172,9 @@ def start(config: Config) -> list[str]:
         (
             "DL_AUTOCOMPARE",
             bool(config.autocompare),
-            lambda: set_autocompare(config.autocompare, config.autocompare_action),
+            lambda: set_autocompare(
+                config.autocompare, config.autocompare_action, config.autocompare_level
+            ),
         ),
         (
             "DL_DUMP_OP_ARGS",

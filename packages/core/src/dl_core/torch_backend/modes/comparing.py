@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 import torch
 
+from diopi_proto.text import write_error
 from diopi_proto.tolerance.torch_operators.comparison import OutputComparison, same_values, to_host
 from diopi_proto.tolerance.torch_operators.op_classes import draws, may_compute
 from diopi_proto.tolerance.torch_operators.schema import signature
@@ -30,6 +32,8 @@ _log = logging.getLogger("dl_core.autocompare")
 
 RANDOM = "it uses random numbers, and the CPU's generator gives different ones"
 UNINITIALISED = "it returns uninitialized memory"
+LEVELS = (0, 1)
+"""Lines on stderr: none; one for each compared call."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class _Choice:
     names: frozenset[str] = frozenset()
     action: str = ""  # the outer block's
     report: Report | None = None
+    level: int = 0
 
 
 class _Calls(threading.local):
@@ -122,6 +127,8 @@ class _Autocompare:
         for choice in self._of(name):
             if choice.report is not None:
                 choice.report.compared[name] += 1
+        if any(choice.level for choice in self._of(name)):
+            _log_call(name, device, wrong)
         if not wrong:
             return
         self._calls.guilty = [True] * len(self._calls.guilty)
@@ -158,27 +165,41 @@ def _apply(choices: list[_Choice]) -> None:
 _choices: Layers[_Choice] = Layers(_Choice(), _apply)
 
 
-def _names(api: str, patterns: Sequence[str] | str, action: str) -> frozenset[str]:
+def _choice(
+    api: str, patterns: Sequence[str] | str, action: str, level: int, report: Report | None = None
+) -> _Choice:
     if action not in ACTIONS:
         raise ValueError(
             f"[torch.dl.{api}] there is no action {action!r}, only {', '.join(ACTIONS)}"
         )
-    return watchable(api, patterns)
+    if level not in LEVELS or isinstance(level, bool):
+        raise ValueError(f"[torch.dl.{api}] there is no level {level!r}, only 0 and 1")
+    return _Choice(watchable(api, patterns), action, report, level)
 
 
-def set_process(patterns: Sequence[str] | str, action: str) -> list[str]:
+def set_process(patterns: Sequence[str] | str, action: str, level: int) -> list[str]:
     """See :func:`dl_core.torch_backend.modes.set_autocompare`."""
-    names = _names("set_autocompare", patterns, action)
-    _choices.set(_Choice(names, action))
-    return sorted(names)
+    choice = _choice("set_autocompare", patterns, action, level)
+    _choices.set(choice)
+    return sorted(choice.names)
 
 
 @contextmanager
-def block(patterns: Sequence[str] | str, action: str) -> Iterator[Report]:
+def block(patterns: Sequence[str] | str, action: str, level: int) -> Iterator[Report]:
     """See :func:`dl_core.torch_backend.modes.autocompare`."""
     report = Report()
-    with _choices.block(_Choice(_names("autocompare", patterns, action), action, report)):
+    with _choices.block(_choice("autocompare", patterns, action, level, report)):
         yield report
+
+
+def _log_call(name: str, device: int, wrong: list[OutputComparison]) -> None:
+    """Write a line about one compared call to stderr."""
+    index = device if device >= 0 else _C.current_device()
+    verdict = f"not_close: {', '.join(part.output for part in wrong)}" if wrong else "allclose"
+    if sys.stderr is not None:
+        # One call of write(), so that lines of two threads do not mix.
+        write_error(f"autocompare: {name} on dl:{index}: {verdict}\n")
+        sys.stderr.flush()
 
 
 @functools.cache
