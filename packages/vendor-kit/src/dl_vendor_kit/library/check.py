@@ -135,7 +135,7 @@ class _Checker:
             if kind is None:
                 continue
             roots = frozenset((p.name,)) if kind in ("tensor", "tensors", "slot") else frozenset()
-            nullable = p.nullable or kind in ("optional_int", "optional_double")
+            nullable = p.nullable or kind.startswith("optional_")
             found[p.name] = Lowered(kind, p.name, nullable, roots)
         return found
 
@@ -171,7 +171,9 @@ class _Checker:
             scope = replace(scope, temporaries={**scope.temporaries, name: known})
         self._written = set()
         calls = tuple(self._call(text, subject, scope) for text in case.calls)
-        missing = [x for x in required_outputs(self._operator) if x not in self._written]
+        unneeded = {text.text for text in case.unused}
+        required = [x for x in required_outputs(self._operator) if x not in unneeded]
+        missing = [x for x in required if x not in self._written]
         if missing:
             raise DataError(
                 case.where, subject, f"the output {missing[0]} is not written by any call"

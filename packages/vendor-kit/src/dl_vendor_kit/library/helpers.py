@@ -2,8 +2,8 @@
 
 Kinds of values: ``tensor``, ``tensors`` (a list), ``scalar`` (a number with a dtype, as operators
 take it), ``ints``, ``bools``, ``doubles``, ``dtype``, ``string``, ``bool``, ``int``, ``double``,
-``generator``, ``optional_int`` and ``optional_double`` (a pointer that may be NULL), ``slot``
-(where the operator stores a tensor that it allocates), ``action`` (work that runs in the order of
+``generator``, ``optional_int``, ``optional_double`` and ``optional_bool`` (a pointer that may be
+NULL), ``slot`` (where the operator stores a tensor that it allocates), ``action`` (work that runs in the order of
 the calls), ``null``.
 
 A kind in a signature may end with ``?`` (the argument can be left out or is NULL) or, as the last
@@ -31,6 +31,7 @@ KINDS = frozenset(
         "generator",
         "optional_int",
         "optional_double",
+        "optional_bool",
         "slot",
         "action",
         "null",
@@ -94,6 +95,7 @@ VIEWS: Mapping[str, Helper] = _table(
     expanded(tensor, tensor) -> tensor      # broadcast to the shape of another tensor
     unfolded(tensor, int, int, int) -> tensor    # windows of a dimension: size, step
     reshaped(tensor, ints) -> tensor        # another shape; -1 for one size that follows
+    placed(tensor, int, int) -> tensor      # one dimension as the given one of so many
     lane0(tensor) -> tensor                 # first entry of the last dimension, without it
     real_part(tensor) -> tensor             # real parts of a complex tensor
     imaginary_part(tensor) -> tensor        # imaginary parts of a complex tensor
@@ -111,7 +113,11 @@ HELPERS: Mapping[str, Helper] = _table(
     or_scalar(scalar?, double) -> scalar    # the scalar, or a number if it is NULL
     or_int(optional_int, int) -> int        # the number, or another one if it is NULL
     or_double(optional_double, double) -> double  # the number, or another one if it is NULL
+    or_bool(optional_bool, bool) -> bool    # the boolean, or another one if it is NULL
     number(scalar) -> double                # value of a scalar
+    integer(scalar) -> int                  # value of a scalar
+    sqrt(double) -> double                  # square root
+    power(double, double) -> double         # power
     dims(ints, tensor) -> ints              # the dimensions; all of the tensor if there are none
     dim(optional_int) -> ints               # a list of one dimension; empty if it is NULL
     one_dim(optional_int, tensor) -> int    # the dimension, or 0 if it is NULL
@@ -125,6 +131,8 @@ HELPERS: Mapping[str, Helper] = _table(
     zero(ints) -> ints                      # [0, number]
     stride(ints, ints) -> ints              # the strides; the window's sizes if there are none
     ints(int*) -> ints                      # a list
+    reduced(tensor, int) -> ints            # the sizes, with 1 in one dimension
+    is_dense(ints) -> bool                  # windows without dilation: all numbers are 0 or 1
     mask(tensor?*) -> bools                 # which of the tensors are not NULL
     prefix(tensors, int) -> tensors         # the first tensors of a list
     list(tensor) -> tensors                 # a list of one tensor
@@ -136,6 +144,8 @@ HELPERS: Mapping[str, Helper] = _table(
     ones_if_null(tensor?, tensor, int) -> tensor  # weight, or ones: one size, dtype
     ones_like(tensor) -> tensor             # a temporary of ones
     filled(dtype, ints, double) -> tensor   # a temporary with one value in all elements
+    read_scalar(tensor) -> scalar           # the only element of a tensor; waits for the device
+    read_ints(tensor) -> ints               # the integers of a tensor; waits for the device
     require(slot, ints, dtype) -> tensor    # allocates a tensor for the caller, and stores it
     draw_bernoulli(generator, double, tensor) -> action  # draws 0 and 1
     draw_bernoulli_of(generator, tensor, tensor) -> action  # probabilities, draws
@@ -143,6 +153,7 @@ HELPERS: Mapping[str, Helper] = _table(
     draw_normal(generator, double, double, tensor) -> action  # normal numbers: mean, deviation
     draw_integers(generator, int, optional_int, tensor) -> action  # integers of a range
     draw_permutation(generator, tensor) -> action  # a permutation
+    draw_multinomial(generator, tensor, bool, tensor) -> action  # weights, replacement, categories
     """,
     context=True,
 )

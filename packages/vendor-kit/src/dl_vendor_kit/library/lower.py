@@ -26,7 +26,10 @@ from .helpers import Helper
 
 NS = "lib"  # alias of dl::kit::library in the generated sources
 _NUMBERS = ("int", "double", "bool")
-_NULLABLE = ("tensor", "scalar", "ints", "string", "optional_int", "optional_double")
+_NULLABLE = (
+    *("tensor", "scalar", "ints", "string"),
+    *("optional_int", "optional_double", "optional_bool"),
+)
 
 
 @dataclass(frozen=True, slots=True)

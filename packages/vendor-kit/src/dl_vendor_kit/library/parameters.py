@@ -11,6 +11,7 @@ _KINDS = {
     "diopiConstTensorHandle_t*": "tensors",
     "diopiSize_t": "ints",
     "const diopiScalar_t*": "scalar",
+    "diopiScalar_t*": "scalar",
     "bool": "bool",
     "int64_t": "int",
     "int32_t": "int",
@@ -22,6 +23,7 @@ _KINDS = {
     "const char*": "string",
     "const int64_t*": "optional_int",
     "const double*": "optional_double",
+    "const bool*": "optional_bool",
     "diopiGeneratorHandle_t": "generator",
     "diopiDtype_t": "dtype",
 }
@@ -30,11 +32,11 @@ _KINDS = {
 def kind_of(parameter: Parameter) -> str | None:
     """Return the kind of value of a parameter; None if expressions cannot use it."""
     if parameter.allocated_by == "vendor":
-        return "slot" if parameter.counted_by is None else None
+        return "slot" if parameter.counted_by in (None, 1) else None
     if parameter.is_tensor_pointer:
         return "tensors" if parameter.counted_by is not None else None
     kind = _KINDS.get(parameter.value_type)
-    if parameter.counted_by is not None and kind in ("optional_int", "optional_double"):
+    if parameter.counted_by is not None and kind in ("optional_int", "optional_double", "optional_bool"):
         return None
     if kind == "tensor" and parameter.layout != "strided":
         return None

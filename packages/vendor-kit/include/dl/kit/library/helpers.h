@@ -2,6 +2,7 @@
 #ifndef DL_KIT_LIBRARY_HELPERS_H_
 #define DL_KIT_LIBRARY_HELPERS_H_
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -36,9 +37,18 @@ inline int64_t or_int(const int64_t* given, int64_t otherwise) {
 inline double or_double(const double* given, double otherwise) {
   return given == nullptr ? otherwise : *given;
 }
+inline bool or_bool(const bool* given, bool otherwise) {
+  return given == nullptr ? otherwise : *given;
+}
 inline double number(const Scalar& scalar) {
   return scalar.is_present ? number_of<double>(&scalar.value) : 0.0;
 }
+
+inline int64_t integer(const Scalar& scalar) {
+  return scalar.is_present ? number_of<int64_t>(&scalar.value) : 0;
+}
+inline double sqrt(double x) { return std::sqrt(x); }
+inline double power(double x, double exponent) { return std::pow(x, exponent); }
 
 inline Ints dims(const Ints& given, const View& of) {
   if (!given.empty()) return given;
@@ -56,6 +66,18 @@ inline View flat_if_null(const View& x, const int64_t* given) {
 inline Ints shape(const View& x) { return Ints(x.sizes, x.sizes + x.ndim); }
 inline Ints tail(const View& x, int64_t from) {
   return Ints(x.sizes + dimension(x, from), x.sizes + x.ndim);
+}
+
+inline Ints reduced(const View& x, int64_t dim) {
+  Ints sizes = shape(x);
+  sizes[static_cast<size_t>(dimension(x, dim))] = 1;
+  return sizes;
+}
+inline bool is_dense(const Ints& dilation) {
+  for (const int64_t each : dilation) {
+    if (each > 1) return false;
+  }
+  return true;
 }
 
 // The numbers of a window, one for each of its dimensions; a single number counts for all.

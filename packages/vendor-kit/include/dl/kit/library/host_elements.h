@@ -113,6 +113,30 @@ inline double load(const void* from, int64_t i, int32_t dtype) {
   }
 }
 
+// The integer value of element i; floating-point numbers are truncated.
+inline int64_t load_integer(const void* from, int64_t i, int32_t dtype) {
+  switch (dtype) {
+    case diopi_dtype_int8:
+      return static_cast<const int8_t*>(from)[i];
+    case diopi_dtype_uint8:
+    case diopi_dtype_bool:
+      return static_cast<const uint8_t*>(from)[i];
+    case diopi_dtype_int16:
+      return static_cast<const int16_t*>(from)[i];
+    case diopi_dtype_uint16:
+      return static_cast<const uint16_t*>(from)[i];
+    case diopi_dtype_int32:
+      return static_cast<const int32_t*>(from)[i];
+    case diopi_dtype_uint32:
+      return static_cast<const uint32_t*>(from)[i];
+    case diopi_dtype_int64:
+    case diopi_dtype_uint64:
+      return static_cast<const int64_t*>(from)[i];
+    default:
+      return static_cast<int64_t>(load(from, i, dtype));
+  }
+}
+
 inline void check_slot(dl_status_t* status) {
   if (status == nullptr) return;
   const Error error(static_cast<dl_code_t>(status->code),
@@ -131,7 +155,7 @@ inline void copy_between(Call& call, void* to, const void* from, uint64_t bytes,
     check_slot(slots->stream_synchronize(vendor, call.device(), call.stream()));
 }
 
-// A contiguous tensor with these elements: the tensor itself, or a copy by the library.
+// Copies between tensors of any strides, by the library.
 inline void run_copy(Call& call, const View& to, const View& from) {
   const Function* const copy = call.backend().facts().copy;
   if (copy == nullptr || !call.has(*copy)) refuse("the library has no copy between strides");
@@ -161,6 +185,28 @@ inline const void* read_to_host(Call& call, const View& x) {
   }
   copy_between(call, memory, source.data(), bytes, DL_COPY_DEVICE_TO_HOST);
   return memory;
+}
+
+// Host values of a tensor's elements, for arguments that a library takes from the host.
+inline Scalar read_scalar(Call& call, const View& x) {
+  if (x.numel() != 1) refuse("a tensor of several elements as a number");
+  const void* const memory = read_to_host(call, x);
+  if (is_floating(x)) {
+    Scalar made = scalar_of(load(memory, 0, x.dtype));
+    made.value.stype = static_cast<diopiDtype_t>(x.dtype);
+    return made;
+  }
+  if (is_complex(x)) refuse("a complex number");
+  Scalar made = scalar_of(load_integer(memory, 0, x.dtype));
+  made.value.stype = static_cast<diopiDtype_t>(x.dtype);
+  return made;
+}
+inline Ints read_ints(Call& call, const View& x) {
+  if (!is_integral(x)) refuse("integers that are stored as other numbers");
+  const void* const memory = read_to_host(call, x);
+  Ints values;
+  for (int64_t i = 0; i < x.numel(); ++i) values.push_back(load_integer(memory, i, x.dtype));
+  return values;
 }
 
 }  // namespace library

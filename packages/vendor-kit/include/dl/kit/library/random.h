@@ -4,6 +4,7 @@
 #ifndef DL_KIT_LIBRARY_RANDOM_H_
 #define DL_KIT_LIBRARY_RANDOM_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -194,6 +195,56 @@ inline Action draw_permutation(Call&, diopiGeneratorHandle_t generator, const Vi
       }
       for (int64_t i = 0; i < count; ++i)
         store(memory, i, out.dtype, entries[static_cast<size_t>(i)]);
+    });
+  };
+}
+
+// "Multinomial": one row of weights, or several; as many categories as the last size of `out`.
+// Source of the draws without replacement: Efraimidis, Spirakis (Information Processing Letters 97,
+// 2006).
+inline Action draw_multinomial(Call&, diopiGeneratorHandle_t generator, const View& weights,
+                               bool replacement, const View& out) {
+  if (!is_floating(weights) || weights.ndim < 1 || out.ndim < 1)
+    refuse("categories of other tensors than rows of weights");
+  return [=](Call& call) {
+    const int64_t categories = size(weights, -1), samples = size(out, -1);
+    const void* const given = read_to_host(call, weights);
+    const bool by_sum = replacement || samples == 1;
+    const RandomStream stream(generator, by_sum ? out.numel() : weights.numel(), 2);
+    const auto uniform = [&](int64_t i) {
+      return static_cast<double>(stream.long_word(i) >> 11) * 0x1p-53;
+    };
+    const auto weight = [&](int64_t row, int64_t category) {
+      return load(given, row * categories + category, weights.dtype);
+    };
+    fill_from_host(call, out, [&](void* memory) {
+      const int64_t rows = samples == 0 ? 0 : out.numel() / samples;
+      for (int64_t row = 0; row < rows; ++row) {
+        double total = 0;
+        for (int64_t c = 0; c < categories; ++c) total += weight(row, c);
+        if (by_sum) {
+          for (int64_t k = 0; k < samples; ++k) {
+            const double target = uniform(row * samples + k) * total;
+            double running = 0;
+            int64_t chosen = 0;
+            // The last category with a weight, if rounding lets no sum exceed the target.
+            for (int64_t c = 0; c < categories; ++c) {
+              if (weight(row, c) > 0) chosen = c;
+              running += weight(row, c);
+              if (running > target) break;
+            }
+            store(memory, row * samples + k, out.dtype, chosen);
+          }
+          continue;
+        }
+        std::vector<std::pair<double, int64_t>> order;
+        for (int64_t c = 0; c < categories; ++c)
+          order.emplace_back(-std::log(1.0 - uniform(row * categories + c)) / weight(row, c), c);
+        std::stable_sort(order.begin(), order.end(),
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (int64_t k = 0; k < samples; ++k)
+          store(memory, row * samples + k, out.dtype, order[static_cast<size_t>(k)].second);
+      }
     });
   };
 }

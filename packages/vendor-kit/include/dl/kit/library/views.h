@@ -177,6 +177,18 @@ inline View unfolded(const View& x, int64_t dim, int64_t size, int64_t step) {
   view.ndim = x.ndim + 1;
   return view;
 }
+// A tensor of one dimension as dimension `dim` of `count`; the others have size 1.
+inline View placed(const View& x, int64_t dim, int64_t count) {
+  if (x.ndim > 1 || dim < 0 || dim >= count || count > kMaxDims) refuse("a view does not fit");
+  View view = x;
+  view.ndim = static_cast<int32_t>(count);
+  for (int32_t d = 0; d < view.ndim; ++d) {
+    const bool is_own = d == dim && x.ndim == 1;
+    view.sizes[d] = is_own ? x.sizes[0] : 1;
+    view.strides[d] = is_own ? x.strides[0] : 0;
+  }
+  return view;
+}
 // Only for tensors whose elements are adjacent.
 inline View reshaped(const View& x, const Ints& shape) {
   if (!x.is_contiguous()) refuse("a tensor that is not contiguous cannot be reshaped");
