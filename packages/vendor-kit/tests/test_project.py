@@ -21,7 +21,9 @@ else:
 
 PACKAGE = Path(__file__).parents[1]
 ALL = [(kind, memory) for kind, each in KINDS.items() for memory in each.memories]
-PLACEHOLDER = re.compile(r"__(?!cplusplus|file|future|init|main|name|pycache|version)[a-z_]+__")
+PLACEHOLDER = re.compile(
+    r"__(?!attribute|cplusplus|file|future|init|main|name|pycache|version)[a-z_]+__"
+)
 
 
 @pytest.mark.parametrize("name", ["npu", "my_npu", "a1", "x" * 40])

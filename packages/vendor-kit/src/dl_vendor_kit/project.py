@@ -95,6 +95,23 @@ KINDS: Mapping[str, Kind] = {
         "such memory; start with --memory shared and then give KernelLibrary the chip's compiler, "
         "which docs/other-compilers.md of dl-vendor-kit explains, or use --kind cpp",
     ),
+    "library": Kind(
+        "an operator library of the chip, whose calls library/ describes",
+        {"dl-diopi-proto": contract, "dl-vendor-kit": kit},
+        ("profile", "{memory}", "device"),
+        ("separate",),
+        {
+            "library/*": "the operators as data: the library, its functions, and calls of them",
+            "csrc/vendor.*": "the vendor's class, over the SDK's runtime",
+            "csrc/sdk.*": "the SDK's functions, and a stand-in for it",
+            "csrc/kernels.*": "kernels of the stand-in",
+            "csrc/address.h": "addresses of device memory in kernels of the stand-in",
+            "csrc/driver.*": "the stand-in's driver, whose queues are threads",
+        },
+        "an operator library computes in memory of a device; use --memory separate, or --kind cpp",
+        "Replace the functions in `csrc/sdk.h` and `library/signatures.json` by those of your SDK, "
+        "and name its library in `csrc/vendor.h`.",
+    ),
     "opencl": Kind(
         "C++17 with dl-vendor-kit, and kernels in OpenCL C, which the device's driver compiles",
         {"dl-diopi-proto": contract, "dl-vendor-kit": kit},

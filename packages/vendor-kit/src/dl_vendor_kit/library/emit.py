@@ -59,6 +59,12 @@ def functions_source(library: Library) -> str:
     dtypes = ", ".join(str(library.dtypes.get(name, -1)) for name in DTYPES_BY_NUMBER)
     formats = ", ".join(str(x) for x in _formats(library))
     names = ", ".join(quoted(x) for x in library.opened)
+    libraries = f"constexpr const char* kLibraries[] = {{{names}}};"
+    if not library.opened:
+        libraries = "constexpr const char* const* kLibraries = nullptr;"
+    types = declarations(library)
+    if not library.declarations:
+        types = f'extern "C" {{\n{types}\n}}'
     copy = f"&functions::{library.copy}" if library.copy else "nullptr"
     execute = "nullptr"
     if library.shape == "two_phase":
@@ -66,9 +72,7 @@ def functions_source(library: Library) -> str:
     return f"""{banner("Documented facts about the library's functions, and their types.")}
 #include "functions.gen.h"
 
-extern "C" {{
-{declarations(library)}
-}}
+{types}
 
 namespace {library.namespace} {{
 namespace {{
@@ -85,7 +89,7 @@ namespace functions {{
 
 namespace {{
 constexpr int kDtypes[] = {{{dtypes}}};
-constexpr const char* kLibraries[] = {{{names}}};
+{libraries}
 }}  // namespace
 
 const lib::LibraryFacts kFacts = {{

@@ -37,6 +37,10 @@ _KINDS = [
 ]
 
 
+def _namespace(library: Library) -> str:
+    return f"fake_{library.namespace.rsplit('::', 1)[-1]}"
+
+
 def header(library: Library) -> str:
     """Return ``functions.gen.h``."""
     guard = include_guard(library, "fake")
@@ -62,7 +66,7 @@ int call(const Function& function, const Value* values);"""
 
 {declarations(library)}
 
-namespace fake_{library.namespace} {{
+namespace {_namespace(library)} {{
 
 enum class Kind {{ {", ".join(f"k_{x}" for x in _KINDS)} }};
 
@@ -99,7 +103,7 @@ extern const int kFunctionCount;
 // Typed arguments of each function.
 {structs}
 
-}}  // namespace fake_{library.namespace}
+}}  // namespace {_namespace(library)}
 
 #endif  // {guard}
 """
@@ -116,7 +120,7 @@ def source(library: Library) -> str:
 
 #define DL_FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace fake_{library.namespace} {{
+namespace {_namespace(library)} {{
 namespace {{
 
 {tables}
@@ -128,9 +132,9 @@ const Function kFunctions[] = {{
 }};
 const int kFunctionCount = {len(functions)};
 
-}}  // namespace fake_{library.namespace}
+}}  // namespace {_namespace(library)}
 
-using namespace fake_{library.namespace};
+using namespace {_namespace(library)};
 
 {exports}
 """

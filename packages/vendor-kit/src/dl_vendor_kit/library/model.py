@@ -72,7 +72,7 @@ _LIBRARY_KEYS = frozenset(
         "headers",
         "stream",
         "executor",
-        "create",
+        "declarations",
     ]
 )
 _CASE_KEYS = frozenset(
@@ -107,6 +107,7 @@ class Library:
     :ivar copy: function ``(to, from)`` that copies between any strides; empty: none.
     :ivar vendor_class: C++ class of the vendor, with the method ``operator_library(ctx)``.
     :ivar vendor_header: header that defines it.
+    :ivar declarations: headers that declare the types; empty: they are declared as opaque structs.
     :ivar headers: headers with the vendor's own helpers and handwritten operators.
     :ivar namespace: C++ namespace of the generated code.
     :ivar stream: C type of a stream in calls.
@@ -129,6 +130,7 @@ class Library:
     vendor_class: str
     vendor_header: str
     headers: tuple[str, ...]
+    declarations: tuple[str, ...]
     namespace: str
     stream: str
     executor: str
@@ -282,6 +284,7 @@ def _library(folder: Path, shown: str) -> Library:
         vendor_class=vendor["class"].text("class") if "class" in vendor else "Vendor",
         vendor_header=vendor["header"].text("header") if "header" in vendor else "vendor.h",
         headers=texts("headers"),
+        declarations=texts("declarations"),
         namespace=text("namespace", text("name")),
         stream=text("stream", "void*"),
         executor=text("executor", "void"),

@@ -36,7 +36,11 @@ def kind_of(parameter: Parameter) -> str | None:
     if parameter.is_tensor_pointer:
         return "tensors" if parameter.counted_by is not None else None
     kind = _KINDS.get(parameter.value_type)
-    if parameter.counted_by is not None and kind in ("optional_int", "optional_double", "optional_bool"):
+    if parameter.counted_by is not None and kind in (
+        "optional_int",
+        "optional_double",
+        "optional_bool",
+    ):
         return None
     if kind == "tensor" and parameter.layout != "strided":
         return None

@@ -57,7 +57,9 @@ def value_types(library: Library) -> dict[str, str]:
 
 
 def declarations(library: Library) -> str:
-    """Return declarations of the library's types."""
+    """Return declarations of the library's types, or includes of the headers that have them."""
+    if library.declarations:
+        return "\n".join(f'#include "{x}"' for x in library.declarations)
     lines = [f"struct {name};" for name in opaque_types(library)]
     lines += [f"typedef {is_} {name};" for name, is_ in value_types(library).items()]
     return "\n".join(lines)

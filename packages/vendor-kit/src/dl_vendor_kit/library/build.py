@@ -1,0 +1,28 @@
+"""Generation in a vendor's ``setup.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .check import check
+from .located import DataError
+from .model import load
+from .outputs import outputs
+
+
+def generate(folder: Path) -> None:
+    """Write the files that ``library.yaml`` of a folder lists as outputs.
+
+    :raises SystemExit: the data files have an error; the message lists all of them.
+    """
+    try:
+        checked = check(load(folder))
+    except DataError as error:
+        raise SystemExit(str(error)) from error
+    if checked.findings:
+        raise SystemExit("\n".join(map(str, checked.findings)))
+    for file, text in outputs(checked).items():
+        # A file that did not change keeps its time, so that it is not compiled again.
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
