@@ -63,9 +63,14 @@ MEANING(InplaceScatterValue) {
 MEANING(ScatterAdd) { RUN(diopiScatter, out, self, dim, src, positions(index), "add"); }
 // out = self, then alpha * source is added at the positions along dim.
 MEANING(IndexAdd) {
-  Tensor sums = empty_like(self);
-  RUN(diopiIndexSelectBackward, sums, source, Ints{true, self.sizes()}, dim, positions(index));
-  RUN(diopiAdd, out, self, sums, alpha);
+  const Tensor places = positions(index).contiguous();
+  demand(places.numel() == source.size(dim), "index and source have different lengths");
+  assign(out, self);
+  for (int64_t i = 0; i < places.numel(); ++i) {
+    const int64_t place = static_cast<const int64_t*>(places.data())[i];
+    demand(place >= 0 && place < out.size(dim), "an index is out of range");
+    RUN(diopiAddInp, out.select(dim, place), source.select(dim, i), alpha);
+  }
 }
 MEANING(IndexFill) { RUN(diopiIndexFillScalar, out, self, dim, positions(index), value); }
 MEANING(InplaceIndexFill) { RUN(diopiIndexFillInpScalar, selfRef, dim, positions(index), value); }

@@ -61,12 +61,23 @@ Arguments resolve(const Function& function, const std::vector<Argument>& bound,
   return made;
 }
 
-std::pair<void*, std::shared_ptr<void>> zeros_for(const Bound& tensor) {
+using Owned = std::pair<void*, std::shared_ptr<void>>;
+
+Owned zeros_for(const Bound& tensor) {
   const int64_t reach = reach_of(tensor) - (elements(tensor) == 0 ? 0 : tensor.offset);
   const size_t bytes = element_bytes(tensor.dtype) * static_cast<size_t>(reach);
   if (bytes == 0) return {nullptr, nullptr};
   std::shared_ptr<void> memory(std::calloc(bytes, 1), std::free);
   return {memory.get(), memory};
+}
+// The same memory with ones, for functions that refuse zeros in their data, such as divisors.
+Owned ones_for(const Bound& tensor) {
+  const Owned memory = zeros_for(tensor);
+  if (memory.first == nullptr) return memory;
+  const Tensor all(memory.first, {reach_of(tensor) - tensor.offset}, {1},
+                   contract_dtype(tensor.dtype), memory.second);
+  RUN(diopiFill, all, Scalar::of(1));
+  return memory;
 }
 
 class Key {
@@ -126,16 +137,20 @@ int rehearse(const Function& function, const std::vector<Argument>& bound) {
     bytes += reach_of(tensor) * static_cast<int64_t>(element_bytes(tensor.dtype));
   });
   if (bytes > kMostRehearsed) return kOk;
-  try {
-    find_meaning(function.name)
-        ->run(resolve(
-            function, bound,
-            [](const char*, bool, const Bound& tensor) { return zeros_for(tensor); }, false));
+  const auto run = [&](Owned (*memory)(const Bound&)) {
+    std::string problem;
+    try {
+      const Memory make = [&](const char*, bool, const Bound& tensor) { return memory(tensor); };
+      find_meaning(function.name)->run(resolve(function, bound, make, false));
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
     take_data_error();
-  } catch (const std::exception& error) {
-    take_data_error();
-    return refuse(kInvalidArgument, std::string(function.name) + ": " + error.what());
-  }
+    return problem;
+  };
+  const std::string problem = run(zeros_for);
+  if (!problem.empty() && !run(ones_for).empty())
+    return refuse(kInvalidArgument, std::string(function.name) + ": " + problem);
   const std::lock_guard<std::mutex> lock(rehearsed_mutex);
   if (rehearsed().size() >= kMostKeys) rehearsed().clear();
   rehearsed().insert(key.text());
