@@ -25,5 +25,9 @@ def test_a_wheel_without_fakes_says_how_to_build_one_with_them(
     monkeypatch.setattr(presence, "SIMULATED", tmp_path)
     with pytest.raises(RuntimeError, match="DL_ASCEND_SIMULATED=1 pip wheel"):
         presence.simulated()
-    (tmp_path / "libascendcl.so").write_bytes(b"")
-    assert presence.simulated()[presence.DRIVER] == str(tmp_path / "libascendcl.so")
+    runtime = tmp_path / "lib64" / "libascendcl.so"
+    runtime.parent.mkdir()
+    runtime.write_bytes(b"")
+    found = presence.simulated()
+    assert (found[presence.DRIVER], found["ASCEND_HOME_PATH"]) == (str(runtime), str(tmp_path))
+    assert Path(found["FAKE_ACLNN_ENGINE"]).is_file()

@@ -16,7 +16,7 @@ DEVICE_FILES = ("/dev/davinci_manager",)
 FOLDER = Path(__file__).parent / "lib"
 """Folder of the wheel's libraries."""
 SIMULATED = FOLDER / "simulated"
-"""Folder of the fakes of CANN's libraries, in wheels built with them."""
+"""Root of the fakes of CANN's libraries, like ASCEND_HOME_PATH, in wheels built with them."""
 
 
 def present(environ: Mapping[str, str] = os.environ) -> bool:
@@ -30,13 +30,24 @@ def present(environ: Mapping[str, str] = os.environ) -> bool:
 def simulated() -> dict[str, str]:
     """Return the variables that select the wheel's fakes of CANN's libraries.
 
-    :raises RuntimeError: the wheel was built without them.
+    :raises RuntimeError: the wheel was built without them, or dl-vendor-cpu, with whose operators
+        the fake operator library computes, is not installed.
     """
-    runtime = SIMULATED / "libascendcl.so"
+    runtime = SIMULATED / "lib64" / "libascendcl.so"
     if not runtime.is_file():
         raise RuntimeError(
             "this dl-vendor-ascend contains no fakes of CANN's libraries; build one with them in a "
             "checkout of the repository: "
             "`DL_ASCEND_SIMULATED=1 pip wheel --no-deps packages/vendor-ascend`"
         )
-    return {DRIVER: str(runtime)}
+    try:
+        from dl_vendor_cpu.plugin import dl_vendor
+    except ImportError as error:
+        raise RuntimeError(
+            "the fake operator library computes with dl-vendor-cpu: `pip install dl-vendor-cpu`"
+        ) from error
+    return {
+        DRIVER: str(runtime),
+        "ASCEND_HOME_PATH": str(SIMULATED),
+        "FAKE_ACLNN_ENGINE": str(dl_vendor().library),
+    }
