@@ -559,6 +559,20 @@ def add_models(vendor: str) -> None:
     MODELS.append(name)
 
 
+def simulated_build(session: nox.Session, python: str, vendor: str) -> dict[str, str]:
+    """Build a vendor's wheel for simulated devices, if it is another one than that for devices.
+
+    :returns: variables with which Python finds it first.
+    """
+    script = ROOT / "packages" / f"vendor-{vendor}" / "tools" / "simulated.py"
+    if not script.exists():
+        return {}
+    folder = BUILD / f"{vendor}-simulated"
+    session.run(python, str(script), "--only-build", str(folder), external=True)
+    path = filter(None, [str(folder), os.environ.get("PYTHONPATH")])
+    return {"PYTHONPATH": os.pathsep.join(path)}
+
+
 def add_conformance(vendor: str) -> None:
     """Add conformance-VENDOR: the conformance suite, whose cases run in separate processes."""
 
@@ -566,7 +580,9 @@ def add_conformance(vendor: str) -> None:
         python = python_of(session, "environment")
         driver = driver_of(session, vendor)
         # With --simulate, a vendor that has a simulated driver needs no device.
-        if "--simulate" not in session.posargs:
+        if "--simulate" in session.posargs:
+            driver = {**driver, **simulated_build(session, python, vendor)}
+        else:
             demand_device(session, python, vendor, driver)
         options = () if driver_packages(vendor) is None else COMPILING
         run_conformance(session, python, vendor, driver, options)
