@@ -60,6 +60,19 @@ def test_freeze_becomes_a_copy_and_loop_hints_go() -> None:
     assert "llvm.loop" not in text
 
 
+def test_variables_of_work_groups_have_no_linkage() -> None:
+    text = """\
+@a = linkonce_odr hidden local_unnamed_addr addrspace(3) global %"struct.S" undef, comdat, align 16
+@"b c" = hidden addrspace(3) global [256 x i32] undef, align 4
+@d = internal unnamed_addr addrspace(3) global [2 x i32] undef, align 4
+@e = linkonce_odr addrspace(1) global i32 0, align 4
+"""
+    lines = prepare(text, group_threads=64, warp_threads=64).splitlines()
+    assert lines[0].startswith("@a = internal local_unnamed_addr addrspace(3) global %")
+    assert lines[1] == '@"b c" = internal addrspace(3) global [256 x i32] undef, align 4'
+    assert lines[2:4] == text.splitlines()[2:]
+
+
 def test_boolean_parameters_of_kernels_become_bytes() -> None:
     text = """\
 define spir_kernel void @k(i64 noundef %0, i1 noundef zeroext %1, i1 %2) local_unnamed_addr {

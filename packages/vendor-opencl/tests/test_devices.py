@@ -23,6 +23,29 @@ def test_operators_of_both_kinds_of_kernels_run(vendor: Vendor) -> None:
     )
 
 
+@pytest.mark.parametrize("setting", ["on", "off"])
+def test_rows_are_processed_with_and_without_sub_groups(vendor: Vendor, setting: str) -> None:
+    """Five short rows leave some sub-groups of a work-group without one."""
+    output = vendor.run(
+        """
+        import torch
+        for shape in (5, 40), (3, 5000):
+            x = torch.randn(shape, generator=torch.manual_seed(0))
+            index = torch.randint(shape[1], (shape[0], 33))
+            for function in (
+                lambda x: x.sum(-1), lambda x: x.amax(-1), lambda x: x.cumsum(-1),
+                lambda x: x.gather(1, index.to(x.device)),
+            ):
+                torch.testing.assert_close(
+                    function(x.to("dl")).cpu(), function(x), rtol=1e-5, atol=1e-4
+                )
+        print(torch.dl.get_device_properties(0).warp_size)
+        """,
+        DL_OPENCL_SUB_GROUPS=setting,
+    )
+    assert output == "1\n" or (setting == "on" and output == "32\n")
+
+
 def test_too_much_memory_is_out_of_memory(vendor: Vendor) -> None:
     vendor.run_on_vendor(
         """

@@ -86,6 +86,8 @@ def spirv_compiler(
 ) -> DeviceCompiler:
     """Return the options with which kernels become SPIR-V, embedded in objects for the host.
 
+    Kernels are compiled twice if they use sub-groups, because many devices have none.
+
     :param library: OpenCL C source of the functions that kernels call and clang does not have.
     :param prelude: header that is included before each source.
     :param machine: the kernels' machine header, as an ``#include`` names it.

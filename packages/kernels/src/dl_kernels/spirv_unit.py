@@ -3,8 +3,9 @@
     python -m dl_kernels.spirv_unit --tool=… --library=… --group-threads=256 --warp-threads=32 -- \
         FLAGS -MMD -MF UNIT.d -c UNIT.hip -o UNIT.o
 
-The image in the object begins with its size, 8 bytes; kernels are registered with it by the host
-code's constructors, as HIP does.
+The image in the object has two modules with the same kernels, each after its size, 8 bytes: the
+first exchanges values in sub-groups, the second in the memory of work-groups, for devices without
+sub-groups. Kernels are registered with the image by the host code's constructors, as HIP does.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _TYPED_POINTERS = ("-Xclang", "-no-opaque-pointers")
 # Diagnostics that concern only one of the two passes: a function that the other pass needs, or a
 # loop that the device pass does not unroll.
 _QUIET = ("-Wno-unneeded-internal-declaration", "-Wno-unused-function", "-Wno-pass-failed")
+_COMMON = (*_LANGUAGE, *_NUMBERS, *_QUIET)
+_WARP_MACRO = "-DDL_SPIRV_WARP_THREADS="
 _KERNEL = re.compile(r"^(define .*\bspir_kernel void .*) \{$", re.MULTILINE)
 # A kernel: its head, the label of its first block if it has a name, and the rest.
 _BODY = re.compile(
@@ -36,6 +39,10 @@ _BOOLEAN = re.compile(r"\bi1((?: noundef| zeroext)*) (%[\w.$-]+)(?=[,)])")
 _FREEZE = re.compile(r"^( *%\S+ = )freeze (.+) (\S+)$", re.MULTILINE)
 # The translator makes invalid structured control flow of some loops with hints for unrolling.
 _LOOP_HINTS = re.compile(r", !llvm\.loop !\d+")
+# A variable in the memory of a work-group: its name, its linkage and the rest.
+_LOCAL = re.compile(
+    r"^(@.+? = )[\w ]*?((?:local_)?(?:unnamed_addr )?addrspace\(3\) global )", re.MULTILINE
+)
 _VERSIONS = re.compile(r"^(!opencl\.(?:ocl|spir)\.version = ).*$", re.MULTILINE)
 
 
@@ -58,10 +65,12 @@ def prepare(text: str, *, group_threads: int, warp_threads: int) -> str:
 
     ``freeze``, which the translator does not know, becomes a copy: SPIR-V has no poison values.
     HIP has no attributes for OpenCL's version and for the sizes of work-groups and sub-groups.
-    Boolean parameters of kernels become bytes.
+    Boolean parameters of kernels become bytes. Variables of work-groups lose their linkage: PoCL
+    has one instance of exported variables for all work-groups.
     """
     text = _BODY.sub(_with_bytes, text)
     text = _FREEZE.sub(r"\1bitcast \2 \3 to \2", text)
+    text = _LOCAL.sub(r"\1internal \2", text)
     text = _VERSIONS.sub("", _LOOP_HINTS.sub("", text))
     sizes = "!reqd_work_group_size !900000"
     if warp_threads != group_threads:
@@ -84,6 +93,8 @@ def compile_unit(
 ) -> None:
     """Run all steps; ``flags`` are those of a compiler, with ``-MF``, ``-c`` and ``-o``.
 
+    The machine header gets the size of a warp as ``DL_SPIRV_WARP_THREADS``.
+
     :raises subprocess.CalledProcessError: a step has failed; its output is on stderr.
     """
     # The object and the dependencies are written by the host's pass.
@@ -91,33 +102,55 @@ def compile_unit(
     device = [*flags[:output], *flags[output + 2 :]]
     dependencies = Path(device.pop(device.index("-MF") + 1))
     device = [flag for flag in device if flag not in ("-MMD", "-MF")]
-    common = [*_LANGUAGE, *_NUMBERS, *_QUIET]
-    sizes = {"group_threads": group_threads, "warp_threads": warp_threads}
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
-        kernels, functions, linked = (str(at / f"{name}.bc") for name in ("kernels", "cl", "all"))
-        to_bitcode = ("--cuda-device-only", "-nogpulib", *_TYPED_POINTERS, "-emit-llvm")
-        _run(tools.clang, *common, *to_bitcode, *device, "-o", kernels)
+        functions = at / "functions.bc"
         opencl = ("-x", "cl", "-cl-std=CL2.0", "--target=spir64", "-O2", "-Wall", "-Werror")
         included = ("-Xclang", "-finclude-default-header")
-        source = ("-emit-llvm", "-c", str(library), "-o", functions)
+        source = ("-emit-llvm", "-c", str(library), "-o", str(functions))
         _run(tools.clang, *opencl, *included, *_TYPED_POINTERS, *source)
-        only_called = ("--suppress-warnings", "--only-needed")
-        typed = "-opaque-pointers=0"
-        _run(tools.link, typed, *only_called, kernels, functions, "-o", linked)
-        text = _run(tools.disassemble, typed, linked, "-o", "-")
-        prepared = at / "all.ll"
-        prepared.write_text(prepare(text, **sizes), encoding="utf-8")
-        _run(tools.assemble, typed, str(prepared), "-o", linked)
+        # Sub-groups come first; if warps are work-groups, there is only one module.
+        modules = [
+            _compile_module(
+                tools, device, functions, group_threads=group_threads, warp_threads=size
+            )
+            for size in sorted({warp_threads, group_threads})
+        ]
         image = at / "all.spv"
-        _run(tools.translate, "--spirv-max-version=1.3", linked, "-o", str(image))
-        code = image.read_bytes()
-        image.write_bytes(struct.pack("<Q", len(code)) + code)
+        image.write_bytes(b"".join(struct.pack("<Q", len(code)) + code for code in modules))
         embedded = ("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(image))
-        _run(tools.clang, *common, "--cuda-host-only", *embedded, *flags)
+        warp = f"{_WARP_MACRO}{warp_threads}"
+        _run(tools.clang, *_COMMON, warp, "--cuda-host-only", *embedded, *flags)
     # `make` rules end without an escaped line break.
     rule = dependencies.read_text(encoding="utf-8").rstrip("\n")
     dependencies.write_text(f"{rule} {library}\n", encoding="utf-8")
+
+
+def _compile_module(
+    tools: SpirvTools,
+    flags: Sequence[str],
+    functions: Path,
+    *,
+    group_threads: int,
+    warp_threads: int,
+) -> bytes:
+    """Return the SPIR-V of the kernels, linked with the functions that they call."""
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
+        kernels, linked, image = (str(at / name) for name in ("kernels.bc", "all.bc", "all.spv"))
+        to_bitcode = ("--cuda-device-only", "-nogpulib", *_TYPED_POINTERS, "-emit-llvm")
+        warp = f"{_WARP_MACRO}{warp_threads}"
+        _run(tools.clang, *_COMMON, warp, *to_bitcode, *flags, "-o", kernels)
+        only_called = ("--suppress-warnings", "--only-needed")
+        typed = "-opaque-pointers=0"
+        _run(tools.link, typed, *only_called, kernels, str(functions), "-o", linked)
+        text = _run(tools.disassemble, typed, linked, "-o", "-")
+        text = prepare(text, group_threads=group_threads, warp_threads=warp_threads)
+        prepared = at / "all.ll"
+        prepared.write_text(text, encoding="utf-8")
+        _run(tools.assemble, typed, str(prepared), "-o", linked)
+        _run(tools.translate, "--spirv-max-version=1.3", linked, "-o", image)
+        return Path(image).read_bytes()
 
 
 def _run(*command: str) -> str:

@@ -37,3 +37,9 @@ TWO(fmod)
 TWO(hypot)
 TWO(remainder)
 TWO(nextafter)
+
+// Exponents: both arguments of a complex number are scaled by a power of two.
+double dl_ldexp(double x, int exponent) __asm("ldexp");
+double dl_ldexp(double x, int exponent) { return ldexp(x, exponent); }
+int dl_ilogb(double x) __asm("ilogb");
+int dl_ilogb(double x) { return ilogb(x); }

@@ -103,7 +103,7 @@ dl_kernel_properties_t Vendor::kernel_properties(int32_t device) {
     all.max_block[d] = facts.group_sizes[d];
   }
   all.max_block_threads = facts.group_threads;
-  all.warp_size = DL_OPENCL_WARP_THREADS;
+  all.warp_size = facts.sub_groups ? DL_OPENCL_WARP_THREADS : 1;
   all.max_shared_bytes = facts.local_memory;
   all.max_argument_bytes = facts.parameter_bytes;
   return all;

@@ -70,12 +70,13 @@ inline constexpr int kThreads = DL_OPENCL_GROUP_THREADS;  // of a work-group
 DL_DEVICE int thread_index() { return static_cast<int>(_Z12get_local_idj(0)); }
 DL_DEVICE int64_t block_index() { return static_cast<int64_t>(_Z12get_group_idj(0)); }
 DL_DEVICE int64_t block_count() { return static_cast<int64_t>(_Z14get_num_groupsj(0)); }
-// A warp is a sub-group, or the whole work-group on devices without sub-groups.
-DL_DEVICE constexpr int warp_threads() { return DL_OPENCL_WARP_THREADS; }
+// A warp is a sub-group, or the whole work-group on devices without sub-groups:
+// dl_kernels.spirv_unit compiles the kernels for both, and defines DL_SPIRV_WARP_THREADS.
+DL_DEVICE constexpr int warp_threads() { return DL_SPIRV_WARP_THREADS; }
 
 constexpr unsigned kLocalAndGlobal = 3;  // CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE
 DL_DEVICE void barrier() { _Z7barrierj(kLocalAndGlobal); }
-#if DL_OPENCL_WARP_THREADS < DL_OPENCL_GROUP_THREADS
+#if DL_SPIRV_WARP_THREADS < DL_OPENCL_GROUP_THREADS
 // Sub-groups run in lockstep up to the next shuffle, so their memory accesses need only ordering.
 // Intel's runtime for CPUs mixes up values at sub_group_barrier in a branch that only some
 // sub-groups take.

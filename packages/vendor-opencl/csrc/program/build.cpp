@@ -5,13 +5,16 @@
 namespace dl::opencl {
 namespace {
 
-// Returns the first line of a log with an error, for messages.
+// Returns the first line of a log with an error, for messages. PoCL lists errors of its linker
+// below a line "Error(s) while linking:", whose first one is returned.
 std::string first_error(const std::string& log) {
-  const size_t at = log.find("error");
+  const size_t at = std::min(log.find("error"), log.find("Error(s) while"));
   if (at == std::string::npos) return {};
-  const size_t before = log.rfind('\n', at);
+  const size_t line_end = std::min(log.find('\n', at), log.size());
+  const bool is_title = log.compare(at, 5, "Error") == 0 && line_end < log.size();
+  const size_t before = is_title ? line_end : log.rfind('\n', at);
   const size_t begin = before == std::string::npos ? 0 : before + 1;
-  return ": " + log.substr(begin, std::min(log.find('\n', at), log.size()) - begin);
+  return ": " + log.substr(begin, std::min(log.find('\n', begin), log.size()) - begin);
 }
 
 [[noreturn]] void refuse(dl_code_t code, const std::string& what, cl::Int result,

@@ -20,19 +20,26 @@ struct OnDevices {
   std::atomic<Kernel*> of[Devices::kMost] = {};
 };
 
-// The argument of __hipRegisterFatBinary. The image begins with its size: dl_kernels.spirv_unit.
+// The argument of __hipRegisterFatBinary. The image is written by dl_kernels.spirv_unit: a module
+// for devices with sub-groups and one for others, each after its size.
 struct FatBinary {
   unsigned magic, version;
   const unsigned char* data;
   void* unused;
 };
 
-std::vector<uint32_t> code_of(const kit::EmbeddedKernel& known) {
-  const auto& wrapper = *static_cast<const FatBinary*>(known.image->data);
+static_assert(DL_OPENCL_WARP_THREADS < DL_OPENCL_GROUP_THREADS, "images have two modules");
+
+std::vector<uint32_t> code_of(const kit::EmbeddedKernel& known, bool sub_groups) {
+  const unsigned char* at = static_cast<const FatBinary*>(known.image->data)->data;
   uint64_t bytes = 0;
-  std::memcpy(&bytes, wrapper.data, sizeof bytes);
+  std::memcpy(&bytes, at, sizeof bytes);
+  if (!sub_groups) {
+    at += sizeof bytes + bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+  }
   std::vector<uint32_t> words(bytes / sizeof(uint32_t));
-  std::memcpy(words.data(), wrapper.data + sizeof bytes, words.size() * sizeof(uint32_t));
+  std::memcpy(words.data(), at + sizeof bytes, words.size() * sizeof(uint32_t));
   return single_kernel(words.data(), words.size(), known.name);
 }
 
@@ -71,7 +78,7 @@ Kernel& kernel_of(kit::EmbeddedKernel& known, Device& device) {
   const std::lock_guard<std::mutex> lock(kit::EmbeddedCode::here().loading());
   // Another thread may have built it while this one waited.
   if (Kernel* found = here.load(std::memory_order_relaxed)) return *found;
-  const ProgramReference program = build_or_load(device, code_of(known));
+  const ProgramReference program = build_or_load(device, code_of(known, device.facts().sub_groups));
   std::unique_ptr<Kernel> made = Kernel::find(device, program, known.name);
   if (made == nullptr)
     throw kit::Error(DL_ERROR, std::string("a built program lacks its kernel ") + known.name);

@@ -40,7 +40,7 @@ Api::Result Api::properties(int index, dl_device_properties_t* all) {
   std::snprintf(all->architecture, sizeof all->architecture, "%s", facts.platform.c_str());
   all->total_memory = facts.memory;
   all->multiprocessor_count = static_cast<int32_t>(facts.compute_units);
-  all->warp_size = DL_OPENCL_WARP_THREADS;
+  all->warp_size = facts.sub_groups ? DL_OPENCL_WARP_THREADS : 1;
   for (const diopiDtype_t dtype :
        {diopi_dtype_int8, diopi_dtype_uint8, diopi_dtype_int16, diopi_dtype_int32,
         diopi_dtype_int64, diopi_dtype_bool, diopi_dtype_float16, diopi_dtype_bfloat16,

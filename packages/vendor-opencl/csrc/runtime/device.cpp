@@ -1,6 +1,8 @@
 #include "runtime/device.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "runtime/errors.h"
@@ -27,6 +29,21 @@ std::string text(const Driver& driver, cl::DeviceId device, cl::UInt what) {
   return found.c_str();
 }
 
+// Returns true if kernels can use sub-groups.
+bool has_sub_groups(const Driver& driver, cl::DeviceId device, const std::string& platform) {
+  const char* const setting = std::getenv("DL_OPENCL_SUB_GROUPS");
+  if (setting != nullptr && std::strcmp(setting, "off") == 0) return false;
+  // PoCL (7) synchronizes the whole work-group where a sub-group must be synchronized, so branches
+  // that only some sub-groups take give wrong results.
+  if (platform == "Portable Computing Language") return false;
+  size_t sizes[16] = {}, bytes = 0;
+  if (driver.GetDeviceInfo(device, cl::kDeviceSubGroupSizes, sizeof sizes, sizes, &bytes) !=
+      cl::kSuccess)
+    return false;
+  size_t* const end = sizes + bytes / sizeof *sizes;
+  return std::find(sizes, end, size_t{DL_OPENCL_WARP_THREADS}) != end;
+}
+
 DeviceFacts facts_of(const Driver& driver, cl::Platform platform, cl::DeviceId device) {
   DeviceFacts all{};
   all.type = number<cl::Bits>(driver, device, cl::kDeviceType);
@@ -49,16 +66,8 @@ DeviceFacts facts_of(const Driver& driver, cl::Platform platform, cl::DeviceId d
   (void)driver.GetPlatformInfo(platform, cl::kPlatformName, sizeof platform_name - 1, platform_name,
                                nullptr);
   all.platform = platform_name;
+  all.sub_groups = has_sub_groups(driver, device, all.platform);
   return all;
-}
-
-bool has_sub_groups(const Driver& driver, cl::DeviceId device) {
-  size_t sizes[16] = {}, bytes = 0;
-  if (driver.GetDeviceInfo(device, cl::kDeviceSubGroupSizes, sizeof sizes, sizes, &bytes) !=
-      cl::kSuccess)
-    return false;
-  size_t* const end = sizes + bytes / sizeof *sizes;
-  return std::find(sizes, end, size_t{DL_OPENCL_WARP_THREADS}) != end;
 }
 
 // Returns what the device lacks, empty if it can run the kernels.
@@ -75,8 +84,6 @@ std::string shortcoming(const Driver& driver, cl::DeviceId device, const DeviceF
     return "it has neither unified shared memory nor shared virtual memory";
   if (number<cl::Bits>(driver, device, cl::kDeviceDoubleConfig) == 0) return "it has no float64";
   if (!has("cl_khr_int64_base_atomics")) return "it has no 64-bit atomics";
-  if (!has_sub_groups(driver, device))
-    return "it has no sub-groups of " + std::to_string(DL_OPENCL_WARP_THREADS) + " work-items";
   if (facts.group_threads < DL_OPENCL_GROUP_THREADS)
     return "its work-groups have at most " + std::to_string(facts.group_threads) + " work-items";
   return {};

@@ -26,6 +26,8 @@ struct DeviceFacts {
   uint64_t memory, most_allocated, local_memory, parameter_bytes;
   uint32_t compute_units, group_threads;
   uint32_t group_sizes[3];
+  // Kernels exchange values in sub-groups, otherwise in the memory of work-groups.
+  bool sub_groups;
 };
 
 class Device {
