@@ -116,7 +116,7 @@ def half_of(x: torch.Tensor) -> torch.Tensor:
         ("random_.from", lambda x: x.add_(1), "whole numbers from 3 to 8"),
         ("randint.low", lambda x: x + (x == 3) * 9, "whole numbers from 0 to 6"),
         ("randint.default", half_of, "distribution|correlated"),
-        ("randperm.default", lambda x: x.clamp(min=1), "each once"),
+        ("randperm.default", lambda x: x.clamp(min=1), "not a permutation"),
         ("randperm.default", lambda x: x.sort().values, "same|correlated"),
         ("rrelu_with_noise.default", lambda x: x * 1.1, "the input x noise"),
         ("rand_like.default", lambda x: torch.linspace(0, 0.99, x.numel()), "same|corr"),

@@ -278,7 +278,7 @@ def test_options_may_stand_before_and_behind_the_name(tmp_path: Path) -> None:
 
 def test_tools_are_known_by_command_and_feature() -> None:
     assert [x.name for x in tools_of("observe, op_capture")] == ["observe", "capture"]
-    with pytest.raises(UnknownToolError, match="name a tool"):
+    with pytest.raises(UnknownToolError, match="no tool is named"):
         tools_of(" ,")
 
 

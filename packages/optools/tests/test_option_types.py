@@ -99,7 +99,7 @@ def test_variables_that_no_tool_reads() -> None:
 
 
 def test_a_tool_that_is_named_twice() -> None:
-    with pytest.raises(UnknownToolError, match="'compare' is named twice"):
+    with pytest.raises(UnknownToolError, match="the tool 'compare' is listed twice"):
         tools_of("compare,autocompare")
 
 

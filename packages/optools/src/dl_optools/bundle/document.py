@@ -119,7 +119,7 @@ class Document:
     def text(self) -> str:
         """Return the file's content, one line per field.
 
-        The hash is that of the text with zeros in its place.
+        ``content_hash`` is the hash of this text with zeros in place of the hash.
         """
         lines = (f"{json.dumps(key)}: {json.dumps(x)}" for key, x in self.as_json().items())
         text = "{\n" + ",\n".join(lines) + "\n}\n"
@@ -130,19 +130,20 @@ class Document:
 def read_document(text: str) -> Document:
     """Check and parse the JSON of a bundle.
 
-    :raises BundleError: it is damaged, of another version, or describes an impossible call.
+    :raises BundleError: the text is damaged, of another version, or describes an impossible call.
     """
     fields = Fields(parse(text), "the bundle")
     if fields.anything("format") != FORMAT:
-        raise BundleError(f"it is not a bundle: its format is not {FORMAT!r}")
+        raise BundleError(f"not a bundle: the format is not {FORMAT!r}")
     version = fields.take("version", int)
     if version != VERSION:
-        raise BundleError(f"it has version {version} of the format, this reads {VERSION}")
+        raise BundleError(f"the format has version {version}, but this dl-optools reads {VERSION}")
     digest = hash_of(fields.take("content_hash", str), "content_hash")
     _check_hash(text, digest)
     level = fields.take("level", str)
     if level not in (known.value for known in Level):
-        raise BundleError(f"{level!r} is not a level")
+        levels = ", ".join(known.value for known in Level)
+        raise BundleError(f"{level!r} is not a level; the levels are {levels}")
     raw_tensors = fields.items("tensors", TensorRecord.read)
     storages = fields.items("storages", StorageRecord.read)
     total = len(raw_tensors)
@@ -175,9 +176,9 @@ def read_document(text: str) -> Document:
     )
     fields.done()
     if not isinstance(document.args, tuple) or not isinstance(document.kwargs, dict):
-        raise BundleError("its arguments are not a tuple and a dictionary")
+        raise BundleError("args is not a tuple, or kwargs is not a dictionary")
     if any(not isinstance(name, str) for name in document.kwargs):
-        raise BundleError("an argument's name is not text")
+        raise BundleError("a key of kwargs is not a string")
     if any(result.same is None for result in results[document.returned :]):
         raise BundleError("a tensor that was written to is not an input")
     return document
@@ -187,7 +188,7 @@ def _check_hash(text: str, digest: str) -> None:
     field_text = f'"content_hash": "{digest}"'
     zeroed = text.replace(field_text, f'"content_hash": "{_NO_HASH}"', 1)
     if field_text not in text or hashlib.sha256(zeroed.encode()).hexdigest() != digest:
-        raise BundleError("its content does not have the hash that it states: it was changed")
+        raise BundleError("the content does not match content_hash: the file was changed")
 
 
 def _check_tensors(tensors: tuple[TensorRecord, ...], storages: tuple[StorageRecord, ...]) -> None:

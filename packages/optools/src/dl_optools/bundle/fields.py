@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise BundleError(f"it holds {text}, which is not JSON")
+    raise BundleError(f"it contains {text}, which is not JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

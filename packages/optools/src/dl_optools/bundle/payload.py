@@ -85,6 +85,8 @@ def read(bundle: Path, digest: str, nbytes: int) -> bytearray:
         except OSError as error:
             raise BundleError(f"the payload {path} cannot be read: {error.strerror}") from None
         if view or known.hexdigest() != digest:
-            raise BundleError(f"the payload {path} is damaged: its bytes have another hash")
+            raise BundleError(f"the payload {path} is damaged: its content does not match its hash")
         return data
-    raise BundleError(f"the payload {digest}.safetensors is missing: no store has it")
+    raise BundleError(
+        f"the payload {digest}.safetensors is missing: it is in no store of the bundle"
+    )

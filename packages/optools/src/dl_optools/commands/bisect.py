@@ -39,15 +39,21 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric",
         metavar="REGEX",
-        help="pattern before or around a number that is compared with the CPU run, e.g. 'loss'",
+        help="pattern of a printed number that must match the CPU run: the text before the number, "
+        "e.g. 'loss', or a pattern whose only group is the number",
     )
     parser.add_argument(
         "--tensor",
         metavar="REGEX",
-        help="pattern of tensors in the step recorded by OneIter, e.g. 'weight gradient'",
+        help="pattern for the names of tensors in the step that OneIter records, e.g. 'weight "
+        "gradient'",
     )
     parser.add_argument(
-        "--tolerance", type=tolerance, default=1e-3, metavar="X", help="relative (default: 0.001)"
+        "--tolerance",
+        type=tolerance,
+        default=1e-3,
+        metavar="X",
+        help="relative tolerance (default: 0.001)",
     )
     parser.add_argument("--finite", action="store_true", help="count printed nan or inf as wrong")
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="maximum time of a run")
@@ -62,7 +68,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--level",
         choices=("api", "dispatch"),
         default="dispatch",
-        help="search functions of torch, with their backward, or overloads (default)",
+        help="search functions of torch, with their backward (api), or overloads of the dispatcher "
+        "(dispatch, the default)",
     )
     parser.add_argument("--device", metavar="TYPE", help="device type (default: the accelerator)")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="state of a search to continue")
@@ -150,12 +157,12 @@ def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
         reason = why_untrusted(arguments.resume.absolute())
         if reason is not None and not command:
             raise StateError(
-                f"{arguments.resume} names the program to run, and others could have written it: "
-                f"{reason}. Give the program after `--` as well"
+                f"{arguments.resume} names the program to run, but others could have written it: "
+                f"{reason}. Repeat the program after `--`"
             )
         if command and command != state.command:
             raise StateError(
-                f"{arguments.resume} is about another program: {shlex.join(state.command)}"
+                f"{arguments.resume} belongs to another program: {shlex.join(state.command)}"
             )
         return state, arguments.resume
     folder = results_root().resolve() / "op_bisect_result" / run_stamp()
@@ -190,19 +197,25 @@ def verdict(bisection: Bisection, found: SearchResult, bundles: Path | None) -> 
         f"{'is' if count == 1 else 'are'} to blame, found in {len(state.runs)} runs:"
     ]
     for number, group in enumerate(found.groups, 1):
-        how = "on the device alone" if len(group) == 1 else "only together on the device"
-        lines.append(f"  {number}. {' and '.join(group)}: {how}: {bisection.why(group)}")
+        how = "with only this operator" if len(group) == 1 else "only with these operators together"
+        lines.append(
+            f"  {number}. {' and '.join(group)}: {how} on the device, {bisection.why(group)}"
+        )
     if found.left:
-        lines.append("  There are more: with these operators on the CPU it is still wrong.")
+        lines.append(
+            "  There are more: the program is still wrong with these operators on the CPU."
+        )
     else:
-        lines.append("With these on the CPU and all others on the device nothing is wrong:")
+        lines.append("With these on the CPU and all others on the device the program is right:")
     device = f" --device {state.device}" if state.device else ""
     lines.append(
         f"  dl tool fallback --level {state.level}{device} "
         f"--list {shlex.quote(exact_patterns(found.elements))} -- {shlex.join(state.command)}"
     )
     if bundles is not None:
-        lines.append("Their calls are bundles; this checks which of them are wrong:")
+        lines.append(
+            "Their calls are stored as bundles. This command checks which calls are wrong:"
+        )
         lines.append(f"  dl replay {shlex.quote(os.fspath(bundles))} --check")
     lines.append(f"All runs: {bisection.path}")
     return "\n".join(lines) + "\n"

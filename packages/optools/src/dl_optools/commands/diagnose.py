@@ -53,10 +53,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="check sampled calls only, then every call of the operators found to be wrong",
     )
     parser.add_argument(
-        "--metric", metavar="REGEX", help="metric of dl bisect, used if no operator was found"
+        "--metric",
+        metavar="REGEX",
+        help="metric for dl bisect, which runs if no operator was found to be wrong",
     )
     parser.add_argument(
-        "--tolerance", type=tolerance, metavar="X", help="relative, for --metric (default: 0.001)"
+        "--tolerance",
+        type=tolerance,
+        metavar="X",
+        help="relative tolerance of --metric (default: 0.001)",
     )
 
 

@@ -30,7 +30,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--tolerance",
         type=tolerance,
         metavar="X",
-        help="relative, where no rounding bound applies (default: sqrt of the dtype's epsilon)",
+        help="relative tolerance where no rounding bound applies "
+        "(default: square root of the dtype's epsilon)",
     )
     one.add_argument("--all", action="store_true", help="also show layers that agree")
     one.add_argument("--json", type=Path, metavar="FILE", help="write the full result to a file")

@@ -22,7 +22,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="compare with the recorded results and with float64"
     )
     parser.add_argument("--time", action="store_true", help="measure forward and backward")
-    parser.add_argument("--repeat", type=count, default=10, metavar="N", help="timed runs")
+    parser.add_argument(
+        "--repeat", type=count, default=10, metavar="N", help="number of timed runs (default: 10)"
+    )
     parser.add_argument("--forward-only", action="store_true", help="skip the backward pass")
     add_limits(parser)
 

@@ -27,7 +27,7 @@ from dl_optools.tensors import tensors_of
 
 DEFAULT_EVERY = 100
 COMPARED = 4
-"""One in this many examined calls is compared, whatever its values are."""
+"""Sampling period: one of this many examined calls is compared, whatever its values are."""
 
 
 class Pick(enum.Enum):
@@ -38,7 +38,7 @@ class Pick(enum.Enum):
     AGAIN = "again"
     """Periodic sample of its signature."""
     VALUES = "values"
-    """Its values are of another kind than those examined before for this signature."""
+    """The call's values are of a kind that was not yet examined for this signature."""
     TIME = "time"
     """Time was left for one more."""
     SKIP = "skip"

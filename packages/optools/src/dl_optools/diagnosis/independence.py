@@ -10,11 +10,11 @@ import torch
 Tensor = torch.Tensor
 
 SIGMAS = 8.0
-"""Correlation threshold: exceeded by chance once in 8e14 of the examined lags."""
+"""Threshold in standard deviations. A correlation exceeds it by chance once in 8e14 lags."""
 CERTAIN_BITS = 64.0
-"""Entropy in bits from which equal draws are not due to chance."""
+"""Entropy in bits above which equal draws are not due to chance."""
 FEWEST = 64
-"""Minimum number of values for a correlation."""
+"""Minimum number of pairs for a correlation."""
 _BLOCKS = tuple(2**power for power in range(5, 15))
 """Typical periods of kernels: threads of a group, elements of a block."""
 
@@ -29,7 +29,7 @@ def repetition(values: Tensor, entropy: Tensor) -> str:
             continue
         rows, bits = values.movedim(dim, 0), entropy.movedim(dim, 0)
         if float(bits[1:].sum()) >= CERTAIN_BITS and bool((rows[1:] == rows[:1]).all()):
-            return f"draws are the same at each of {size} positions of dimension {dim}"
+            return f"all {size} draws along dimension {dim} are the same"
     if values.dim() < 2:
         return ""
     return _equal_rows(values.flatten(0, -2), entropy.flatten(0, -2))
@@ -48,14 +48,14 @@ def _equal_rows(rows: Tensor, entropy: Tensor) -> str:
     for at in (hashes[1:] == hashes[:-1]).nonzero().flatten().tolist():
         one, two = sorted(int(places[order[x]]) for x in (at, at + 1))
         if torch.equal(rows[one], rows[two]):
-            return f"rows {one} and {two} of {rows.size(0)} are the same {rows.size(1)} draws"
+            return f"rows {one} and {two} of {rows.size(0)} have the same {rows.size(1)} draws"
     return ""
 
 
 def correlation(scores: Tensor) -> str:
     """Find correlated neighbours along a dimension, or correlated values a block apart.
 
-    :param scores: of mean 0 and variance 1, in the order of the draws.
+    :param scores: normalized draws, with mean 0 and variance 1, in the order of the draws.
     """
     scores = scores - scores.mean()
     for what, one, two in _pairs(scores):

@@ -1,4 +1,4 @@
-"""Child process that handles one request after the other, within limits."""
+"""Child process that handles requests one after the other, within resource limits."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def work_of(name: str) -> Work:
 
 
 class Bundles:
-    """Handler of requests about bundles; None requests the reason why the device is not available.
+    """Handler of requests about bundles. The request None asks why the device is not available.
 
-    Its parameters are those of :class:`.worker.Worker`.
+    The parameters are those of :class:`.worker.Worker`.
     """
 
     def __init__(
         self, limits: Limits, device: str | None, name: str, imports: Sequence[str], writes: bool
     ) -> None:
-        note("it starts")
+        note("it was starting")
         self._limits = limits
         self._problem = _ready(device, name)
         for module in imports:
@@ -46,7 +46,7 @@ class Bundles:
     def __call__(self, question: Question | None) -> object:
         if question is None:
             return self._problem
-        note("it begins")
+        note("it was reading the request")
         allow_time(self._limits)
         work, arguments = question
         return work_of(work)(memory=self._limits.memory, **arguments).as_json()
@@ -55,7 +55,7 @@ class Bundles:
 def _ready(device: str | None, name: str) -> str:
     """Let torch and the device allocate their own memory before a bundle's limits apply.
 
-    :param device: None: none is used; ``""``: the accelerator, or else the CPU.
+    :param device: device to use; None: no device; ``""``: the accelerator, or else the CPU.
     :returns: why the device is not available.
     """
     import torch
@@ -69,7 +69,7 @@ def _ready(device: str | None, name: str) -> str:
     try:
         check_device(device.partition(":")[0], name)
         for place in dict.fromkeys(["cpu", device]):
-            # Threads of operators and of backward have stacks.
+            # Start the threads of operators and of backward, whose stacks count as memory.
             x = torch.ones(1 << 18, device=place, requires_grad=True)
             (x * 2).sum().backward()
     except (RuntimeError, ValueError) as error:

@@ -32,7 +32,7 @@ class UnusableError(Exception):
 class Worker:
     """Handles requests in a child process, which is replaced when it ends.
 
-    :param device: device that the work uses; None: none. ``""``: the accelerator, or else the CPU.
+    :param device: device to use; None: no device; ``""``: the accelerator, or else the CPU.
     :param name: name of the command, for errors.
     :param imports: modules that the work uses, imported before the limits apply.
     :param writes: the work may write files.
@@ -97,7 +97,7 @@ class Worker:
 
     def _describe(self, error: worker.WorkerError) -> str:
         """Describe how the child ended."""
-        at = printable(error.note or "it starts")[:300]
+        at = printable(error.note or "it was starting")[:300]
         if error.failure is Failure.TIMED_OUT:
             return f"it takes longer than {self.limits.seconds:g} s (--timeout), while {at}"
         if error.signal == signal.SIGXCPU:

@@ -112,7 +112,7 @@ TOOL_NAMES = (
 
 
 class UnknownToolError(ValueError):
-    """The tool does not exist, or is named twice."""
+    """A name is not a tool or is repeated, or no tool is named."""
 
 
 def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
@@ -130,10 +130,12 @@ def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
                 f"{name!r} is not a tool; the tools are {', '.join(x.name for x in tools)}"
             )
         if known[name] in found:
-            raise UnknownToolError(f"{known[name].name!r} is named twice")
+            raise UnknownToolError(f"the tool {known[name].name!r} is listed twice")
         found[known[name]] = None
     if not found:
-        raise UnknownToolError("name a tool: " + ", ".join(x.name for x in tools))
+        raise UnknownToolError(
+            "no tool is named; the tools are " + ", ".join(x.name for x in tools)
+        )
     return list(found)
 
 

@@ -240,7 +240,9 @@ def main(call: Call, script: str, bench: bool) -> None:
         epilog="Exit status: 0 right, 1 wrong, 2 device not available. Without dl-optools a call "
         "is compared with the CPU, within the square root of the dtype's epsilon.",
     )
-    parser.add_argument("device", nargs="?", default=call.captured_on, help="default: %(default)s")
+    parser.add_argument(
+        "device", nargs="?", default=call.captured_on, help="device (default: %(default)s)"
+    )
     parser.add_argument("--repeat", type=int, default=20)
     arguments = parser.parse_args()
     try:
