@@ -55,7 +55,7 @@ def leaves(holder: Holder, question: str, answer: str) -> None:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Call a function once a rank of this process has begun to wait."""
+    """Return a function that schedules a call for the moment when this process begins to wait."""
     monkeypatch.setenv("WORLD_SIZE", "2")
 
     def begin(then: Callable[[], object]) -> None:
@@ -80,7 +80,7 @@ def test_ranks_of_a_job_wait_and_pass_on_what_was_found(holder: Holder, waits: A
     with DeviceLock("cpu", 0) as second:
         assert holder.wait() == 0
         assert (second.answer("mm"), second.answer("bmm")) == ("openblas", None)
-    # A process that did not wait measures again, because that may be intended.
+    # A process that did not wait gets no answers: its user may want to measure again.
     with DeviceLock("cpu", 0) as third:
         assert third.answer("mm") is None
 

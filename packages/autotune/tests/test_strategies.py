@@ -159,12 +159,15 @@ def test_an_invalid_answer_is_refused(name: str, outcome: Outcome, message: str)
 @pytest.mark.parametrize(
     ("evaluate", "message"),
     [
-        (lambda points: None, "evaluate gives None for points"),
-        (lambda points: [], "no answer for points 0, 1, 2, 3"),
-        (lambda points: [Outcome(p, 1.0) for p in points[1:]], "no answer for points 0:"),
-        (lambda points: [Outcome(p, 1.0) for p in points] * 2, "point 0, which it was not asked"),
-        (lambda points: [Outcome(20, 1.0)], "answers point 20, which it was not asked for"),
-        (lambda points: [1.0 for _ in points], r"evaluate gives 1\.0, which is not an Outcome"),
+        (lambda points: None, "evaluate returned None instead of Outcomes"),
+        (lambda points: [], "no Outcome for points 0, 1, 2, 3"),
+        (lambda points: [Outcome(p, 1.0) for p in points[1:]], "no Outcome for points 0:"),
+        (
+            lambda points: [Outcome(p, 1.0) for p in points] * 2,
+            "unrequested or second Outcome for point 0",
+        ),
+        (lambda points: [Outcome(20, 1.0)], "unrequested or second Outcome for point 20"),
+        (lambda points: [1.0 for _ in points], r"evaluate returned 1\.0, not an Outcome"),
         (lambda points: [Outcome(p, math.nan) for p in points], "is not a positive"),
     ],
 )

@@ -47,10 +47,10 @@ def claim(
     a process do not show. The interval is therefore the wider of two: the interval of all blocks,
     and the prediction interval for another process. Both are widened by the noise of A/A runs.
 
-    :raises ValueError: there are no races.
+    :raises ValueError: ``races`` is empty.
     """
     if not races:
-        raise ValueError("[claim] there are no races to claim from")
+        raise ValueError("[claim] no races were given; a claim needs at least one")
     ratios = [ratio for each in races for ratio in each.ratios]
     interval = bootstrap(ratios, confidence=confidence, seed=seed)
     if len(races) > 1:

@@ -62,8 +62,8 @@ def tune_model(
 
     :param plan: budget for all calls together.
     :param runs: number of pairs of whole runs, without and with the selections.
-    :raises TuningError: the program fails, calls nothing that has choices, does not end the same
-    way twice, or ends with another status with the selections, which are then discarded.
+    :raises TuningError: the program fails, has no calls with choices, does not end the same way
+    twice, or ends with another status with the selections, which are then discarded.
     """
     earlier = database.choices()
     calls = record_calls(command, vendor)
@@ -103,7 +103,7 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
         done = run(command, {**tools, "DL_VENDORS": vendor})
         if done.status != 0:
             raise MeasurementError(
-                f"[tune] the program ends with status {done.status}, untuned as it is"
+                f"[tune] the program fails even without tuning: it ended with status {done.status}"
             )
         calls = recorded(Path(folder))
         if calls is None:
@@ -113,7 +113,7 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
             )
     if not calls:
         raise MeasurementError(
-            f"[tune] the program calls nothing on vendor {vendor} that has choices"
+            f"[tune] the program has nothing to tune: no call on vendor {vendor} has choices"
         )
     return calls
 
@@ -156,7 +156,7 @@ def differs(before: ProgramRun, after: ProgramRun) -> str:
     if _masked(before.output) != _masked(after.output):
         pairs = zip_longest(before.output.split("\n"), after.output.split("\n"), fillvalue="")
         first = next(n for n, (a, b) in enumerate(pairs, 1) if _masked(a) != _masked(b))
-        return f"its text differs, from line {first} on"
+        return f"its text differs from line {first} on"
     numbers = zip(_NUMBER.findall(before.output), _NUMBER.findall(after.output), strict=True)
     off = [abs(float(a) - float(b)) / max(abs(float(a)), 1e-12) for a, b in numbers]
     return f"numbers that it prints differ by up to {max(off):.2g} of their size"

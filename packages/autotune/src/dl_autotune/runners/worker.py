@@ -80,7 +80,7 @@ class Worker(worker.Worker):
         if error.failure in (Failure.CRASHED, Failure.EXITED):
             if error.peak > _NEARLY * self.limits.memory:
                 used = mebibytes(error.peak)
-                told += f", with {used} of memory of {self.limits.allowed} allowed"
+                told += f", using {used} of the {self.limits.allowed} of memory that are allowed"
             if last := error.output.strip().splitlines()[-1:]:
                 told += f": {last[0]}"
         return told

@@ -67,21 +67,21 @@ def _answered(evaluate: Evaluate, points: Sequence[int]) -> Iterator[Outcome]:
     open_ = list(points)
     given = evaluate(points)
     if not isinstance(given, Iterable):
-        raise TuningError(f"[search] evaluate gives {given!r} for points: give Outcomes")
+        raise TuningError(f"[search] evaluate returned {given!r} instead of Outcomes")
     for outcome in given:
         if not isinstance(outcome, Outcome):
-            raise TuningError(f"[search] evaluate gives {outcome!r}, which is not an Outcome")
+            raise TuningError(f"[search] evaluate returned {outcome!r}, not an Outcome")
         if outcome.point not in open_:
             raise TuningError(
-                f"[search] evaluate answers point {outcome.point!r}, which it was not asked for, or"
-                f" has answered: give one Outcome for each of {_listed(points)}"
+                f"[search] evaluate returned an unrequested or second Outcome for point"
+                f" {outcome.point!r}: return one Outcome for each of {_listed(points)}"
             )
         open_.remove(outcome.point)
         yield outcome
     if open_:
         raise TuningError(
-            f"[search] evaluate gives no answer for points {_listed(sorted(open_))}: give an"
-            " Outcome for each, with the value None for what failed"
+            f"[search] evaluate returned no Outcome for points {_listed(sorted(open_))}: return an"
+            " Outcome for each point, with the value None if its evaluation failed"
         )
 
 

@@ -118,7 +118,7 @@ def descriptor_of(vendor: str) -> VendorDescriptor:
     found = {descriptor.name: descriptor for _, descriptor in manager.vendors()}
     if vendor not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise TuningError(f"[tune] there is no vendor {vendor}; installed are {known}")
+        raise TuningError(f"[tune] unknown vendor {vendor}; the installed vendors are {known}")
     return found[vendor]
 
 

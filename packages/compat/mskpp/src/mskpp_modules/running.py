@@ -64,7 +64,9 @@ class Prepared:
         except (OSError, AttributeError) as error:
             raise TuningError(f"{path.name} is not a kernel of mskpp.compile: {error}") from error
         if wanted != len(arguments):
-            raise TuningError(f"the kernel has {wanted} parameters, not {len(arguments)}")
+            raise TuningError(
+                f"the kernel takes {wanted} arguments, but {len(arguments)} were given"
+            )
         self._blocks, self._given, self._kept = blocks, arguments, []
         self._around: list[NDArray[np.uint8]] = []
         self._table = self._ffi.new("void*[]", max(wanted, 1))
