@@ -121,9 +121,15 @@ def test_safetensors_reads_what_is_written(file: Path) -> None:
 
 MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "operator": (described(lambda x: x.update(operator="diopiAdt")), "not an operator"),
-    "keys": (described(lambda x: x.update(more=1)), "not exactly operator"),
-    "argument missing": (described(lambda x: x["arguments"].pop("alpha")), "unknown are alpha"),
-    "argument too much": (described(lambda x: x["arguments"].update(beta=1)), "unknown are beta"),
+    "keys": (described(lambda x: x.update(more=1)), "the keys must be operator"),
+    "argument missing": (
+        described(lambda x: x["arguments"].pop("alpha")),
+        "missing or unknown: alpha",
+    ),
+    "argument too much": (
+        described(lambda x: x["arguments"].update(beta=1)),
+        "missing or unknown: beta",
+    ),
     "absent": (described(lambda x: x["arguments"].update(input=None)), "input is absent"),
     "number": (described(lambda x: x["arguments"].update(alpha="2")), "alpha is '2'"),
     "large number": (described(lambda x: x["arguments"].update(alpha=1 << 70)), "alpha is"),
@@ -156,7 +162,7 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         described(lambda x: x["arguments"]["input"].update(strides=[1, 1])),
         "share memory but are not equal",
     ),
-    "output": (described(lambda x: x["outputs"].update(values=None)), "its outputs"),
+    "output": (described(lambda x: x["outputs"].update(values=None)), "the outputs must be"),
     "output shape": (
         described(lambda x: x["outputs"]["out"].update(shape=[3, -4])),
         "a dtype and shape of the contract",

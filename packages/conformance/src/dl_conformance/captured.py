@@ -187,7 +187,7 @@ class _Reader:
         if not isinstance(entry, dict) or entry.keys() != {
             *("operator", "source", "arguments", "outputs"),
         }:
-            raise self.fail("its keys are not exactly operator, source, arguments and outputs")
+            raise self.fail("the keys must be operator, source, arguments and outputs")
         name, source = entry["operator"], entry["source"]
         if not isinstance(name, str) or name not in load():
             raise self.fail(f"{name!r} is not an operator of the contract")
@@ -195,7 +195,7 @@ class _Reader:
         if find(name) is None:
             raise self.fail("the operator has no reference in this suite")
         if not _is_text(source, 1000):
-            raise self.fail("its source is not a single line of text")
+            raise self.fail("the source is not a single line of text")
         operator = load()[name]
         arguments = self.arguments(operator, entry["arguments"], entry["outputs"])
         given = {n: x.dtype for n, x in _tensors_of(arguments) if x.dtype is not None}
@@ -238,13 +238,11 @@ class _Reader:
         if not isinstance(given, dict) or given.keys() != read.keys():
             names = given.keys() ^ read.keys() if isinstance(given, dict) else read.keys()
             raise self.fail(
-                f"its arguments are not those of the operator, {', '.join(read)}: missing or "
-                f"unknown are {', '.join(sorted(names))}"
+                f"the arguments must be {', '.join(read)}; missing or unknown: "
+                f"{', '.join(sorted(names))}"
             )
         if not isinstance(outputs, dict) or not outputs.keys() <= written.keys():
-            raise self.fail(
-                f"its outputs are not among those of the operator, {', '.join(written)}"
-            )
+            raise self.fail(f"the outputs must be a mapping with keys of {', '.join(written)}")
         found = {n: self.argument(p, given[n]) for n, p in read.items()}
         for name, value in outputs.items():
             if value is not None or not written[name].nullable:

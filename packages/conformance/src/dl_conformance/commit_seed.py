@@ -1,4 +1,4 @@
-"""Seed for samples of cases that changes with each commit, so that over time all cases run."""
+"""Random seed for samples of cases. Each commit has another seed, so all cases run over time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 def commit_seed(folder: Path) -> str:
     """Return the short name of the commit that is checked out in a folder's git repository.
 
-    The same commit draws the same samples. Without a repository or without git, it is ``"0"``.
+    The same commit draws the same samples. Without a repository or git, the seed is ``"0"``.
     """
     command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
     try:

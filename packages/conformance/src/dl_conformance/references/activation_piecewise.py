@@ -11,7 +11,7 @@ from dl_conformance.reference import Array, Expected, reference
 
 
 def _rounded(value: Any, size: Any) -> Expected:
-    """Return a result of a few rounded operations."""
+    """Return a value with the error bound of a sum of two terms of magnitude ``size``."""
     return Expected(value, length=2, magnitude=np.abs(size), op_class="reduction")
 
 
@@ -114,6 +114,6 @@ def fused_bias_leaky_relu(
         value, size = value + added, size + np.abs(added)
     side = refer if act == 3 and grad == 1 else value
     slope = np.where((side > 0) | (act == 1), 1, np.float32(alpha)).astype(np.longdouble)
-    # Two terms with two roundings of their factors.
+    # A sum of two terms, multiplied by two rounded factors.
     factor = slope * np.float32(scale)
     return {"out": Expected(value * factor, 2, np.abs(size * factor), op_class="reduction")}
