@@ -94,7 +94,7 @@ BINARY: tuple[Function, ...] = (
 
 
 def all_of(functions: tuple[Function, ...]) -> Function:
-    """One function, whose results are those of all."""
+    """Return a function that calls all functions and returns their results as a tuple."""
     return lambda *given: tuple(function(*given) for function in functions)
 
 
@@ -149,7 +149,7 @@ def test_operators_along_rows(shape: tuple[int, ...]) -> None:
 
 
 def test_means_of_norms_that_cancel_out_may_differ() -> None:
-    """As sums of numbers without a mean do, in whatever order."""
+    """The rounding errors of a mean that cancels out depend on the order of its sum."""
     require_operators("native_layer_norm")
     x, y = torch.randn(64, 96), torch.randn(64, 96)
     x -= (x + y).mean(-1, keepdim=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,5 +123,5 @@ def test_one_that_fails_later_is_dropped_then(
 
 
 def test_a_name_that_nobody_has_is_refused() -> None:
-    with pytest.raises(ValueError, match=re.escape("the option engine is 'toy', not one of")):
+    with pytest.raises(ValueError, match=r"the option engine must be one of .*, not 'toy'"):
         Options(engine="toy")

@@ -226,5 +226,5 @@ def test_without_the_extension_it_changes_nothing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_no_option_is_refused() -> None:
-    with pytest.raises(Exception, match="the option frozen is 'yes', not True or False"):
+    with pytest.raises(Exception, match="the option frozen must be True or False, not 'yes'"):
         torch.compile(model(), backend="dl", options={"frozen": "yes"})(images())

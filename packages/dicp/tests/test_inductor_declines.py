@@ -163,7 +163,7 @@ def test_a_wrong_write_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_forward_graph_takes_the_backward_graph_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It would have been compiled for the strides of the forward graph's results."""
+    """The backward graph would be compiled for the strides of the wrong forward graph's results."""
     swapped(monkeypatch, torch.ops.aten.erf.default, torch.ops.aten.sin.default)
     with pytest.warns(RuntimeWarning, match="differs from that of the eager run"):
         train()

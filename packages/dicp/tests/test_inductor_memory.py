@@ -89,7 +89,7 @@ def test_written_arguments_that_share_memory() -> None:
 
 
 def test_written_arguments_that_begin_to_share_memory() -> None:
-    """As in the default engine: each write is visible to the next one."""
+    """Each write is visible to the next one, as with the default engine."""
 
     def function(x: Tensor, y: Tensor) -> None:
         x.mul_(2)

@@ -136,14 +136,22 @@ def test_the_command_replaces_no_file_and_refuses_nonsense(
     for output, options, why in (
         (graph, [], "a.dlg exists; --force replaces it"),
         (small, [], "small.npz exists; --force replaces it"),
-        (str(tmp_path / "x.npz"), [], "would be the input file, too; end it with .dlg"),
-        (str(tmp_path / "x.dlg"), ["--steps", "-5"], "--steps is -5, but must be 0 or more"),
-        (str(tmp_path / "x.dlg"), ["--steps", "nan"], "--steps is nan, but must be 0 or more"),
-        (str(tmp_path / "x.dlg"), ["--fails", ""], "--fails '' is not a command"),
+        (str(tmp_path / "x.npz"), [], "x.npz must end with .dlg"),
+        (
+            str(tmp_path / "x.dlg"),
+            ["--steps", "-5"],
+            "--steps must be a finite number >= 0, not -5",
+        ),
+        (
+            str(tmp_path / "x.dlg"),
+            ["--steps", "nan"],
+            "--steps must be a finite number >= 0, not nan",
+        ),
+        (str(tmp_path / "x.dlg"), ["--fails", ""], "--fails needs a command, not an empty"),
     ):
         assert main(["dicp", "minimize", graph, inputs, "-o", output, *options]) == 2
         assert why in capsys.readouterr().err
     assert main(["dicp", "minimize", graph, graph, "-o", str(tmp_path / "x.dlg")]) == 2
-    assert "a.dlg is not an .npz file of inputs by name" in capsys.readouterr().err
+    assert "a.dlg is not an .npz file of named inputs" in capsys.readouterr().err
     assert (Path(graph).read_bytes(), Path(inputs).read_bytes()) == before
     assert (tmp_path / "small.npz").read_text() == "mine"

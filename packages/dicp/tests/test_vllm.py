@@ -156,7 +156,7 @@ def test_parts_run_as_contract_graphs_at_all_numbers_of_tokens(compiler: Any) ->
 
 
 def test_a_part_for_one_number_of_tokens(compiler: Any) -> None:
-    """It is compiled while the model runs, with real arguments."""
+    """vLLM compiles such a part while the model runs, with real arguments."""
     graph = torch.fx.symbolic_trace(lambda x, w: torch.tanh(x @ w))
     x, w = torch.randn(4, 8).to("dl"), torch.randn(8, 8).to("dl")
     call, _ = compiler.compile(graph, [x, w], {}, 4)

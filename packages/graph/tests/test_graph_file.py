@@ -266,7 +266,7 @@ def test_run_replaces_no_file_and_says_what_inputs_are(
     (tmp_path / "empty.npz").write_bytes(b"")
     for junk in (graph, one, tmp_path / "empty.npz"):
         assert main(["run", str(graph), str(junk), *library]) == 2
-        assert f"{junk} is not an .npz file of inputs by name" in capsys.readouterr().err
+        assert f"{junk} is not an .npz file of named inputs" in capsys.readouterr().err
 
 
 def test_outputs_go_where_they_are_named_or_nowhere(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ DAMAGED = {
 def test_a_damaged_member_is_refused_by_name(kind: str, tmp_path: Path) -> None:
     path = DAMAGED[kind](tmp_path / "in.npz")
     with pytest.raises(
-        ValueError, match=r"in\.npz is not an \.npz file of inputs by name: array 'x': "
+        ValueError, match=r"in\.npz is not an \.npz file of named inputs: array 'x': "
     ):
         read_inputs(path)
 
@@ -180,7 +180,7 @@ def test_damaged_compressed_data_are_refused(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[200:400] = b"\xff" * 200
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"is not an \.npz file of inputs by name"):
+    with pytest.raises(ValueError, match=r"is not an \.npz file of named inputs"):
         read_inputs(path)
 
 

@@ -39,12 +39,12 @@ class Options:
 
     def __post_init__(self) -> None:
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
-            raise ValueError(f"[dl] the option limit is {self.limit!r}, not an integer >= 0")
+            raise ValueError(f"[dl] the option limit must be an integer >= 0, not {self.limit!r}")
         patterns.chosen(self.patterns)
         for name in ("check", "frozen"):
             if not isinstance(getattr(self, name), bool):
                 value = getattr(self, name)
-                raise ValueError(f"[dl] the option {name} is {value!r}, not True or False")
+                raise ValueError(f"[dl] the option {name} must be True or False, not {value!r}")
         if not names.is_known(self.engine):
             known = ", ".join(names.names())
-            raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")
+            raise ValueError(f"[dl] the option engine must be one of {known}, not {self.engine!r}")

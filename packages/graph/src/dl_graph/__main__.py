@@ -45,7 +45,7 @@ def main(
                 help="size of a symbol; may be repeated (default: the largest size)",
             )
         if name == "run":
-            inputs = ".npz file with the inputs by name"
+            inputs = ".npz file of named inputs"
             command.add_argument("inputs", type=Path, metavar="INPUTS.npz", help=inputs)
             command.set_defaults(library=library)
             if library is None:

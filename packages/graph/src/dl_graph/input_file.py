@@ -49,7 +49,7 @@ def read_inputs(
     except ForeignFileError:
         raise
     except _DAMAGED as error:
-        raise ValueError(f"{path} is not an .npz file of inputs by name: {error}") from error
+        raise ValueError(f"{path} is not an .npz file of named inputs: {error}") from error
 
 
 def _members(

@@ -60,13 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     from dl_graph import load, read_inputs
 
     if not 0 <= arguments.steps < math.inf:
-        return _refuse(f"--steps is {arguments.steps:g}, but must be 0 or more", WRONG_USE)
+        return _refuse(f"--steps must be a finite number >= 0, not {arguments.steps:g}", WRONG_USE)
     command = shlex.split(arguments.fails or "")
     if arguments.fails is not None and not command:
-        return _refuse("--fails '' is not a command", WRONG_USE)
+        return _refuse("--fails needs a command, not an empty string", WRONG_USE)
     files = arguments.output, arguments.output.with_suffix(".npz")
     if files[0] == files[1]:
-        return _refuse(f"{files[0]} would be the input file, too; end it with .dlg", WRONG_USE)
+        return _refuse(f"--output {files[0]} must end with .dlg: .npz is for the inputs", WRONG_USE)
     ready = startup.prepare(environment(), None)
     if not ready.plan.order:
         return _refuse(" ".join(["no vendor:", *ready.plan.reasons]), WRONG_USE)

@@ -43,7 +43,10 @@ def minimize(given: Failing, vendor: Vendor, fails: Callable[[Failing], bool]) -
     """
     document = given.graph.document
     if len(document["entries"]) != 1:
-        raise GraphError(f"{given.graph.name} has {len(document['entries'])} entries, not one")
+        raise GraphError(
+            f"{given.graph.name} has {len(document['entries'])} entries; only a graph with one "
+            "entry can be reduced"
+        )
     entry = document["entries"][given.graph.entries[0]]
     if entry["symbols"] or document["states"] or document["constants"] or document["generators"]:
         raise GraphError(

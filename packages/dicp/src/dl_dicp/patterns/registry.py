@@ -56,7 +56,7 @@ def chosen(option: bool | Sequence[str]) -> list[Pattern]:
     listed = isinstance(option, Sequence) and not isinstance(option, str)
     if not listed or any(name not in known for name in option):
         raise ValueError(
-            f"[dl] the option patterns is {option!r}, not True, False or a list of names of "
-            f"{', '.join(known)}"
+            f"[dl] the option patterns must be True, False or a list of names, not {option!r}; the "
+            f"names are {', '.join(known)}"
         )
     return [known[name] for name in option]

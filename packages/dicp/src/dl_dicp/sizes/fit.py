@@ -64,7 +64,7 @@ class Fit:
     def __init__(self, shapes: Shapes, first: Sizes, second: Sizes) -> None:
         places = list(islice(_places(shapes), PLACES))
         if len(places) < PLACES:
-            raise FixedSizesError("too few sizes were found that satisfy its guards")
+            raise FixedSizesError("too few sizes were found that satisfy the guards of the graph")
         self._exact: dict[tuple[int, int], Term] = {}
         self._terms: dict[Fraction, Term] = {}
         for number in shapes.numbers:
@@ -73,10 +73,12 @@ class Fit:
             )
             term = Term(number, one, other, tuple(elsewhere))
             if one == other:
-                raise AmbiguousError(f"{number!r} is {one} at both sizes")
+                raise AmbiguousError(
+                    f"{number!r} has the same value, {one}, at both tuples of sizes"
+                )
             known = self._exact.setdefault((one, other), term)
             if known.elsewhere != term.elsewhere:
-                raise AmbiguousError(f"{number!r} equals {known.expression!r} at these sizes")
+                raise AmbiguousError(f"{number!r} and {known.expression!r} have the same values")
             if one > 0 and other > 0:
                 self._add(self._terms, term)
 
@@ -85,7 +87,9 @@ class Fit:
         ratio = Fraction(term.one, term.other)
         known = terms.setdefault(ratio, term)
         if not known.is_multiple_of(term):
-            raise AmbiguousError(f"{term.expression!r} and {known.expression!r} have one ratio")
+            raise AmbiguousError(
+                f"{term.expression!r} and {known.expression!r} have the same ratio"
+            )
         if term.one < known.one:
             terms[ratio] = term
 

@@ -27,7 +27,7 @@ def other_sizes(shapes: Shapes, first: Sizes) -> tuple[dict[str, int], Fit]:
 
     :raises FixedSizesError: no such sizes were found.
     """
-    reason = "no other sizes were found that satisfy its guards"
+    reason = "no other sizes were found that satisfy the guards of the graph"
     for sizes in islice(_tuples(shapes.symbols, first), TRIES):
         if not shapes.hold(sizes):
             continue
