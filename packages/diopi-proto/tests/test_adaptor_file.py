@@ -208,9 +208,9 @@ ONE = "version: 1\noperators:\n  diopiAdd:\n    "
         (
             f"{ONE}cast:\n      int32: int64\n      int64: float32\n",
             6,
-            "float32 is another kind of number",
+            "int64 cannot be cast to float32, which is another kind of number; possible dtypes",
         ),
-        (f"{ONE}cast: {{int64: bool}}\n", 4, "bool is another kind of number"),
+        (f"{ONE}cast: {{int64: bool}}\n", 4, "int64 cannot be cast to bool"),
         (f"{ONE}cast: {{tfloat32: float32}}\n", 4, "no tensor here can be tfloat32"),
         (
             f"{ONE}parameters: {{output: {{}}}}\n",

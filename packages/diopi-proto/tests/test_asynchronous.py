@@ -109,7 +109,7 @@ def test_errors_of_events_are_raised(hidden: Vendor, vendor: Vendor) -> None:
         hidden.stream().wait_event(event)
     with pytest.raises(VendorError, match=r"\[event_elapsed\]"):
         event.elapsed_since(hidden.event())
-    with pytest.raises(ArgumentError, match="cannot be used by another"):
+    with pytest.raises(ArgumentError, match="cannot be used with another instance"):
         vendor.stream().wait_event(event)
     with pytest.raises(ArgumentError, match="no device 7"):
         hidden.event(7)

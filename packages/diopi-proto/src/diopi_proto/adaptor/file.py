@@ -229,8 +229,12 @@ class _Reader:
             other = ", ".join(d for d in KINDS.get(kind, ()) if d not in (source, "bool"))
             self.fail(
                 cast.lines[source],
-                f"{at}{source}: {target} is another kind of number than {source}: "
-                + (f"{source} can become {other}" if other else "it cannot be cast"),
+                f"{at}{source}: {source} cannot be cast to {target}"
+                + (
+                    f", which is another kind of number; possible dtypes are {other}"
+                    if other
+                    else ""
+                ),
             )
         return target
 

@@ -76,7 +76,7 @@ class Stream:
         if instance is not self._instance or device != self.device:
             raise ArgumentError(
                 f"[stream] a stream of vendor {self._instance.name}, device {self.device} cannot "
-                f"run a call of vendor {instance.name}, device {device}",
+                f"run a call of vendor {instance.name}, device {device}; create the stream there",
                 operator="stream",
                 parameter="stream",
             )
@@ -144,7 +144,8 @@ class Event:
         """
         if instance is not self._instance:
             raise ArgumentError(
-                f"[event] an event of vendor {self._instance.name} cannot be used by another",
+                f"[event] an event of vendor {self._instance.name} cannot be used with another "
+                f"instance, of vendor {instance.name}; create the event on that instance",
                 operator="event",
                 parameter="event",
             )

@@ -50,13 +50,13 @@ class Trial:
     """Why the library must not be loaded, as a clause: it crashes, hangs, exits the process, or
     violates the interface."""
     defect: bool = False
-    """True if it violates the interface."""
+    """True if the library violates the interface."""
     timed_out: bool = False
     """True if the trial exceeded its timeout."""
     signal: str | None = None
     """Name of the signal that ended the process, such as ``"SIGSEGV"``."""
     unloadable: str = ""
-    """Why the dynamic loader cannot load it."""
+    """Why the dynamic loader cannot load the library."""
     refusal: str = ""
     """Why the library refuses to create an instance."""
     name: str = ""
@@ -66,28 +66,28 @@ class Trial:
     """
     device_count: int = 0
     said: str = ""
-    """Last message that it logged before its devices were counted; the reason if it has
-    no device."""
+    """Last message that the library logged before its devices were counted; if there are none, the
+    reason."""
     devices: tuple[TriedDevice, ...] = ()
     """Devices, at most as many as hosts show. A device without properties has the vendor's name."""
     extensions: tuple[str, ...] = ()
     """Extensions of the library that this host knows."""
     kernels: TriedKernels | None = None
-    """None if it does not compile kernels or has no device."""
+    """None if the library does not compile kernels or has no device."""
     flaws: tuple[str, ...] = ()
-    """Violations of the contract that do not prevent loading it, as clauses: "it has no
+    """Violations of the contract that do not prevent loading the library, as clauses: "it has no
     memory_copy, which every vendor needs"."""
     files: tuple[str, ...] = ()
     """Files of the library's code and of the libraries that it loaded itself."""
 
     @property
     def ok(self) -> bool:
-        """Return True if it can be loaded and creates an instance."""
+        """Return True if the library can be loaded and creates an instance."""
         return not (self.failure or self.unloadable or self.refusal)
 
     @property
     def problem(self) -> str:
-        """Return why it is not ok, as a sentence without a full stop; empty if it is ok."""
+        """Return why the library is not ok, as a sentence without a full stop; empty if it is."""
         if self.failure:
             return f"{self.path} cannot be used: {self.failure}"
         if self.unloadable:

@@ -49,7 +49,7 @@ class Channel:
         """
         text = self.encode(message)
         if len(text) > self.largest:
-            raise ValueError(f"it has {len(text)} bytes; the limit is {self.largest}")
+            raise ValueError(f"the message has {len(text)} bytes, but the limit is {self.largest}")
         self.socket.settimeout(seconds)
         self.socket.sendall(self._token + _HEADER.pack(len(text), zlib.crc32(text)) + text)
         self.socket.settimeout(None)

@@ -56,7 +56,8 @@ class Limits:
         :raises WorkerError: a limit is exceeded.
         """
         if self.processes is not None and len(found) > self.processes + 1:
-            message = f"it started {len(found) - 1} processes, and {self.processes} are allowed"
+            started = len(found) - 1
+            message = f"it started {started} processes, but only {self.processes} are allowed"
             raise WorkerError(Failure.OVER_LIMIT, message)
         if self.memory is None:
             return
@@ -65,8 +66,9 @@ class Limits:
             # Proportional sizes are expensive to read, so they are read only now.
             used = sum(proportional(each) for each in found)
         if used > self.memory:
-            message = f"it uses {mebibytes(used)} of memory, and {mebibytes(self.memory)}"
-            raise WorkerError(Failure.OUT_OF_MEMORY, f"{message} are allowed")
+            allowed = mebibytes(self.memory)
+            message = f"it uses {mebibytes(used)} of memory, but only {allowed} are allowed"
+            raise WorkerError(Failure.OUT_OF_MEMORY, message)
 
     def check_printed(self, count: int) -> None:
         """Check the number of printed bytes against the limit.
