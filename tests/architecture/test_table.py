@@ -112,7 +112,7 @@ def changed(key: str, old: object, new: object) -> dict[str, Any]:
                 "call": {"diopiAdd": ["out", "self", "other", 1]},
             },
             "call",
-            "has 1 operands, not self, other",
+            "needs 1 operands; found self, other",
         ),
     ],
 )

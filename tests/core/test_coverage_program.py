@@ -187,7 +187,7 @@ def test_a_program_without_dl_leaves_the_verdict_open(
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["missing.py"], 127, "there is no program missing.py"),
+        (["missing.py"], 127, "the program missing.py does not exist"),
         ([], 2, "--program needs a script, or -m and a module"),
         (["-m"], 2, "-m needs a module name"),
     ],

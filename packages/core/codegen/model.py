@@ -203,5 +203,5 @@ def _operands(row: Row, base: NativeFunction) -> tuple[str, ...]:
     wanted = {"unary": 1, "ternary": 3, "select": 3}.get(row.rule.split("_")[0], 2)
     if len(tensors) != wanted:
         found = ", ".join(tensors) or "none"
-        raise EntryError(f"the rule {row.rule!r} has {wanted} operands, not {found}", "call")
+        raise EntryError(f"the rule {row.rule!r} needs {wanted} operands; found {found}", "call")
     return tuple(tensors)

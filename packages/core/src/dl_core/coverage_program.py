@@ -48,7 +48,7 @@ def examine_program(program: Sequence[str], report: Path | None, force: bool) ->
         _complain("-m needs a module name.")
         return NOTHING_EXAMINED
     if not program[0].startswith("-") and not Path(program[0]).exists():
-        _complain(f"there is no program {program[0]}.")
+        _complain(f"the program {program[0]} does not exist.")
         return NOT_FOUND
     variables = {**FRAMEWORKS, **environment()}
     problems = [*config.read(variables).problems, *obstacles(variables)]

@@ -150,7 +150,7 @@ def set_fallback_mode(mode: str) -> None:
     """
     if mode not in FALLBACK_MODES:
         raise ValueError(
-            f"[torch.dl.set_fallback_mode] there is no mode {mode!r}, only "
+            f"[torch.dl.set_fallback_mode] unknown mode {mode!r}; expected "
             f"{', '.join(FALLBACK_MODES)}"
         )
     _C.set_fallback_mode(mode)

@@ -67,7 +67,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     modes = ("default", "warn", "error")
     if debug_mode not in modes and debug_mode not in (0, 1, 2):
         raise ValueError(
-            f"[torch.dl.set_sync_debug_mode] there is no mode {debug_mode!r}, only "
+            f"[torch.dl.set_sync_debug_mode] unknown mode {debug_mode!r}; expected "
             f"{', '.join(modes)} or 0, 1, 2"
         )
     if debug_mode not in (0, "default"):

@@ -170,7 +170,7 @@ def _choice(
 ) -> _Choice:
     if action not in ACTIONS:
         raise ValueError(
-            f"[torch.dl.{api}] there is no action {action!r}, only {', '.join(ACTIONS)}"
+            f"[torch.dl.{api}] unknown action {action!r}; expected {', '.join(ACTIONS)}"
         )
     if level not in LEVELS or isinstance(level, bool):
         raise ValueError(f"[torch.dl.{api}] there is no level {level!r}, only 0 and 1")

@@ -76,7 +76,7 @@ _choices: Layers[Choice] = Layers((0, frozenset()), _apply)
 
 def _choice(api: str, level: int, patterns: Sequence[str] | str) -> Choice:
     if level not in LEVELS or isinstance(level, bool):
-        raise ValueError(f"[torch.dl.{api}] there is no level {level!r}, only 0, 1, 2 and 3")
+        raise ValueError(f"[torch.dl.{api}] unknown level {level!r}; expected 0, 1, 2 or 3")
     return int(level), watchable(api, patterns)
 
 
