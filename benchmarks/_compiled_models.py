@@ -213,4 +213,4 @@ CASES = INFERENCE | {
     for name, case in INFERENCE.items()
     if not name.startswith("Llama")  # this one's cache is for inference
 }
-"""By name."""
+"""Models for inference and training, by name."""

@@ -11,7 +11,7 @@ from dl_autotune.spaces.recorded import Recording
 
 
 def tiles() -> Recording:
-    """Return a space with a cliff each for registers, caches and lanes, and some failing points."""
+    """Return a space with failing points and performance cliffs for registers, caches and lanes."""
     space = SearchSpace(
         {
             "tile_m": [8, 16, 32, 48, 64, 96, 128],

@@ -45,7 +45,7 @@ AFTER = (30, 60, 120)
 BATCH = 4
 PER_ROUND = 16
 Rows = dict[str, dict[str, list[list[float]]]]
-"""By space and strategy: for each seed, the fractions of the optimum after AFTER evaluations."""
+"""Fractions of the optimum after AFTER evaluations, by space, strategy and seed."""
 
 
 def run_ours(recording: Recording, name: str, seeds: int) -> list[list[float]]:
@@ -133,14 +133,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=25)
     names_of_most = "random,hill-climbing,guided-climbing,genetic,surrogate"
     parser.add_argument("--strategies", default=names_of_most)
-    parser.add_argument("--jobs", type=int, default=1, help="spaces at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="number of spaces to tune at a time")
     parser.add_argument("--json", type=Path, default=Path("build/bench/autotune.json"))
     parser.add_argument("--claims", type=int, default=0, help="kernels to tune and measure again")
     parser.add_argument("--operators", action="store_true", help="tune operators of real models")
     parser.add_argument(
         "--only", default="", help="operators whose name contains this text (default: all)"
     )
-    parser.add_argument("--seconds", type=float, default=20.0, help="search time for each (20)")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="search time per space in seconds"
+    )
     parser.add_argument("--overhead", type=int, nargs="?", const=5, default=0, metavar="ROUNDS")
     arguments = parser.parse_args()
     if arguments.operators:

@@ -115,7 +115,7 @@ CHAINS: dict[str, tuple[Chain, Shapes]] = {
     "smooth distance": (smooth_distance, (FLAT, FLAT)),
     "polynomial": (polynomial, (FLAT, FLAT)),
 }
-"""By name: the function and the shapes of its arguments."""
+"""Functions with the shapes of their arguments, by name."""
 
 ENGINES = ("tiled", "contract", "codegen")
 BY_INDUCTOR = "inductor"
@@ -123,7 +123,7 @@ PEERS = ("contract", "Inductor")
 
 
 def ways(name: str, dtype: torch.dtype, inductor: bool) -> dict[str, Callable[[], Any]]:
-    """Return the ways of running a chain, by name."""
+    """Return calls that run a chain, by the name of their engine."""
     function, shapes = CHAINS[name]
     torch.manual_seed(0)
     given = [torch.rand(shape).to(dtype) for shape in shapes]
@@ -199,7 +199,11 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", choices=CHAINS, default=list(CHAINS))
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
     parser.add_argument("--dtypes", nargs="*", default=["float32", "bfloat16"])
-    parser.add_argument("--no-inductor", action="store_true", help="it needs a C++ compiler")
+    parser.add_argument(
+        "--no-inductor",
+        action="store_true",
+        help="skip torch's Inductor, which needs a C++ compiler",
+    )
     arguments = parser.parse_args()
     rows = []
     for threads in arguments.threads:
@@ -208,7 +212,7 @@ def main() -> int:
             print(f"\n{dtype}, threads: {threads}")
             print(
                 f"{'chain':<22}{'tiled, us':>10}{'calls':>7}{'/ whole':>9}{'/ Inductor':>12}"
-                f"{'codegen, us':>13}{'/ whole':>9}{'/ Inductor':>12}{'inductor / it':>15}"
+                f"{'codegen, us':>13}{'/ whole':>9}{'/ Inductor':>12}{'on dl / Inductor':>18}"
             )
             few = []
             for name in arguments.only:
@@ -241,7 +245,7 @@ def _line(row: dict[str, Any]) -> str:
     ours = f"{row['of_inductor']:.2f}" if row["of_inductor"] else "-"
     return (
         f"{row['chain']:<22}{times['tiled']:>10.0f}{calls:>7}{ratios('tiled')}"
-        f"{times['codegen']:>13.0f}{ratios('codegen')}{ours:>15}{differs}"
+        f"{times['codegen']:>13.0f}{ratios('codegen')}{ours:>18}{differs}"
     )
 
 

@@ -1,11 +1,12 @@
 """The graph compiler, compared with eager dl and with Inductor on the CPU.
 
-Models have random weights. A row has the median time of one call; all ways of running it alternate
-in the same run. It is the processor time of all threads together, because wall-clock time
-(``--clock``) includes other load of the machine. Ratios below 1 are in favour of the compiler.
-``--best-inductor`` adds Inductor with frozen parameters and a wrapper in C++, and with
-``max-autotune``, for inference. The last column compares the compiler's engine `inductor` with
-Inductor on CPU tensors.
+Models have random weights. Each row of the table is one model, with the median time of a call; the
+measured configurations alternate call by call. Times are processor times of all threads together,
+because wall-clock time (``--clock``) includes other load of the machine. A ratio below 1 is in
+favour of the compiler. For inference, ``--best-inductor`` also measures Inductor with frozen
+parameters and a wrapper in C++, and with ``max-autotune``; the column ``best / best`` compares the
+fastest configurations of both compilers. The last column compares the compiler's engine `inductor`,
+which runs Inductor on dl tensors, with Inductor on CPU tensors.
 
     python benchmarks/dicp.py [--json FILE] [--repeats N] [--only NAME ...] [--threads N ...]
         [--dtypes NAME ...] [--best-inductor] [--no-inductor] [--clock]
@@ -34,12 +35,12 @@ from dl_dicp.engines.codegen.racing import RUNS, wait_for_kernels
 Run = Callable[[], Tensor]
 
 BY_INDUCTOR = "engine inductor"
-"""Name of the way that runs a model by Inductor on dl tensors."""
+"""Name of the configuration that runs Inductor on dl tensors."""
 BEST_OF_INDUCTOR: dict[str, dict[str, Any]] = {
     "Inductor, frozen": {"freezing": True, "cpp_wrapper": True},
     "Inductor, max-autotune": {"max_autotune": True, "freezing": True},
 }
-"""Options of Inductor by the way of running."""
+"""Options of Inductor by the name of the configuration."""
 
 
 def runner(case: Case, run: Callable[..., Tensor], device: str, dtype: torch.dtype) -> Run:
@@ -63,7 +64,7 @@ def runner(case: Case, run: Callable[..., Tensor], device: str, dtype: torch.dty
 
 
 def ways(case: Case, dtype: torch.dtype, arguments: argparse.Namespace) -> dict[str, Run]:
-    """Return the ways of running a model, each with its own copy of the weights."""
+    """Return a model's calls by configuration, each with its own copy of the weights."""
     torch.manual_seed(0)
     model = case.make().train(case.trains)
 
@@ -145,17 +146,17 @@ def shares(row: dict[str, Any]) -> dict[str, float | None]:
         "/ eager dl": row["ratios"]["eager dl"],
         "/ eager CPU": row["ratios"]["eager CPU"],
         "/ Inductor": row["ratios"].get("Inductor"),
-        "frozen / it": row["frozen_of_inductor"],
+        "frozen / Inductor": row["frozen_of_inductor"],
         "best / best": row["of_best_inductor"],
         "first calls": compiled,
         "/ codegen": row["ratios"]["codegen"],
-        "inductor / it": row["of_inductor"],
+        "on dl / Inductor": row["of_inductor"],
     }
 
 
 def format_row(name: str, microseconds: str, columns: dict[str, float | None]) -> str:
     """Return a line of the table."""
-    cells = (f"{'-' if x is None else format(x, '.2f'):>14}" for x in columns.values())
+    cells = (f"{'-' if x is None else format(x, '.2f'):>18}" for x in columns.values())
     return f"{name:<22}{microseconds:>12}{''.join(cells)}"
 
 
@@ -176,11 +177,19 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES))
     parser.add_argument("--threads", nargs="*", type=int, default=[1])
     parser.add_argument("--dtypes", nargs="*", default=["float32"])
-    parser.add_argument("--best-inductor", action="store_true", help="compiles for minutes")
-    parser.add_argument("--no-inductor", action="store_true", help="it needs a C++ compiler")
+    parser.add_argument(
+        "--best-inductor",
+        action="store_true",
+        help="also measure Inductor with its best options, which compile for minutes",
+    )
+    parser.add_argument(
+        "--no-inductor",
+        action="store_true",
+        help="skip torch's Inductor, which needs a C++ compiler",
+    )
     parser.add_argument("--clock", action="store_true", help="measure wall-clock time")
     arguments = parser.parse_args()
-    # All ways of running a model share its code, which Dynamo compiles once for each.
+    # All configurations share the model's code, which Dynamo compiles once for each of them.
     torch._dynamo.config.recompile_limit = 64
     rows = []
     for threads in arguments.threads:
@@ -191,7 +200,7 @@ def main() -> int:
             for name in arguments.only:
                 row = measure(name, getattr(torch, dtype), arguments)
                 if not of_group:
-                    heads = "".join(f"{head:>14}" for head in shares(row))
+                    heads = "".join(f"{head:>18}" for head in shares(row))
                     print(f"{'model':<22}{'dl-dicp, us':>12}{heads}")
                 of_group.append(row)
                 print(

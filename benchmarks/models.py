@@ -144,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, default=Path("build/bench/models.json"))
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--quick", action="store_true", help="small models and batches")
+    parser.add_argument("--quick", action="store_true", help="use small models and batches")
     parser.add_argument("--without-libraries", action="store_true")
     parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -268,7 +268,7 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=500, help="number of steps in each run (default: 500)"
     )
-    parser.add_argument("--part", action="append", choices=PARTS, help="default: all")
+    parser.add_argument("--part", action="append", choices=PARTS, help="part to run (default: all)")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     device = device_under_test()

@@ -58,7 +58,7 @@ ROWS: dict[str, tuple[str, Callable[..., Tensor], tuple[tuple[int, ...], ...]]] 
     "polynomial": ("multiply-add", polynomial, ((2048, 1024), (2048, 1024))),
     "polynomial, small": ("multiply-add", polynomial, ((64, 256), (64, 256))),
 }
-"""By name: the pattern, the function and the shapes of its arguments."""
+"""Patterns with a function and the shapes of its arguments, by name."""
 
 
 def measure(name: str, repeats: int) -> dict[str, Any]:

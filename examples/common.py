@@ -27,7 +27,9 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     """Return a parser with the common arguments of the examples."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--device", type=torch.device, default=default_device())
-    parser.add_argument("--dtype", choices=DTYPES, default="float32", help="bfloat16: autocast")
+    parser.add_argument(
+        "--dtype", choices=DTYPES, default="float32", help="dtype (bfloat16: autocast)"
+    )
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(

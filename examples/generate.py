@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", type=torch.device, default=default_device())
     parser.add_argument("--rows", type=int, default=8, help="number of sequences in the batch")
-    parser.add_argument("--rounds", type=int, default=3, help=f"of {LENGTH} tokens each")
+    parser.add_argument("--rounds", type=int, default=3, help=f"number of {LENGTH}-token runs")
     args = parser.parse_args()
 
     torch.manual_seed(0)

@@ -23,7 +23,9 @@ CALLS = 100_000
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="operator_fuzz", description=__doc__)
-    parser.add_argument("--calls", type=int, default=CALLS, help="calls in all (default: 100000)")
+    parser.add_argument(
+        "--calls", type=int, default=CALLS, help="total number of calls (default: 100000)"
+    )
     parser.add_argument("--seed", default="1", help="seed of the session (default: 1)")
     parser.add_argument("--operators", default="", help="only operators that match this pattern")
     parser.add_argument("--call", help="run a single call, OPERATOR:NUMBER, and show its outcomes")

@@ -59,7 +59,7 @@ def test_every_action_meets_every_condition_that_makes_sense() -> None:
         ({"argument": 0}, "parameter 0 is not a result"),
         ({"action": "purple"}, "no such action"),
         ({"condition": "at night"}, "no such condition"),
-        ({"program": "poem"}, "there is no program poem.py"),
+        ({"program": "poem"}, "the program poem.py does not exist"),
     ],
 )
 def test_a_fault_that_does_not_fit_is_refused(changes: dict[str, object], said: str) -> None:

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     faults = read_faults()
     if unknown := set(options.names).difference(each.fault for each in faults):
-        parser.error(f"there is no fault {min(unknown)}; --list prints all")
+        parser.error(f"unknown fault {min(unknown)}; --list prints all")
     faults = [each for each in faults if not options.names or each.fault in options.names]
     if options.list:
         sys.stdout.write("".join(f"{each.fault}\n" for each in faults))

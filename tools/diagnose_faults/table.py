@@ -53,7 +53,7 @@ class Fault:
         if self.condition not in CONDITIONS:
             raise TableError(f"{self}: conditions.hpp has no such condition")
         if not (PROGRAMS / self.command[0]).is_file():
-            raise TableError(f"{self}: there is no program {self.command[0]}")
+            raise TableError(f"{self}: the program {self.command[0]} does not exist")
 
     def __str__(self) -> str:
         return f"{self.operator}-{self.argument}-{self.action}-{self.condition}"

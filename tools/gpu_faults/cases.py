@@ -175,7 +175,7 @@ def average_back(m: Make) -> Result:
 
 
 def gather_many(m: Make) -> Result:
-    """Use more indices than one block of a check processes."""
+    """Use more indices than one block of the bounds check processes."""
     to = m.out(20000)
     m("diopiIndexSelect", to, m.floats(50), 0, m.ints(50, 20000))
     return (to,)

@@ -21,7 +21,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Expected:
-    """The expected finding of one half."""
+    """Expected finding of one test half: the simulator or the emulation."""
 
     finding: str
     kernel: str = ""
@@ -82,11 +82,13 @@ def read(path: Path = TABLE) -> list[Mutation]:
 def _mutation(entry: dict[str, Any]) -> Mutation:
     name = entry.get("name", "?")
     if unknown := sorted(set(entry) - _KEYS):
-        raise TableError(f"{name}: {unknown[0]} is not a key of a mutation")
+        raise TableError(
+            f"{name}: {unknown[0]} is not a key; the keys are {', '.join(sorted(_KEYS))}"
+        )
     expected = {half: Expected(**entry[half]) for half in HALVES if half in entry}
     if not expected or (len(expected) < len(HALVES)) != ("why" in entry):
         raise TableError(
-            f"{name}: `why` is required if a half is left out, and not allowed otherwise"
+            f"{name}: `why` is required if {' or '.join(HALVES)} is missing, else not allowed"
         )
     keys = ("file", "find", "put", "family", "case")
     if missing := [key for key in keys if key not in entry]:

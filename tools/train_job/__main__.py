@@ -22,7 +22,9 @@ def parse_arguments() -> argparse.Namespace:
         "--quick", action="store_true", help="run few steps, without checking the accuracy"
     )
     parser.add_argument("--resume", action="store_true", help="reuse the results of finished runs")
-    parser.add_argument("--only", choices=EXAMPLES, action="append", help="one example")
+    parser.add_argument(
+        "--only", choices=EXAMPLES, action="append", help="example to run (default: all)"
+    )
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--output", type=Path, default=Path("build/train"))
     return parser.parse_args()

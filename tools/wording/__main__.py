@@ -107,7 +107,9 @@ def part_of(path: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.wording", description="Check wording.")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders to list")
-    parser.add_argument("--update", action="store_true", help="lower the recorded numbers")
+    parser.add_argument(
+        "--update", action="store_true", help="lower the recorded counts to those found"
+    )
     arguments = parser.parse_args()
     found = check(committed(arguments.paths))
     if arguments.paths:
