@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 
 CALL = "torch.linalg.eigvalsh"
-"""Expression with which a program calls it."""
+"""Expression with which a program calls the operator."""
 OVERLOAD = "_linalg_eigh"
-"""Its name in fallback statistics."""
+"""Name of the operator in fallback statistics."""
 
 
 def lacking(x: torch.Tensor) -> torch.Tensor:

@@ -63,7 +63,7 @@ def test_the_gradients_of_broadcast_distances() -> None:
 
 
 def test_a_compiled_inverse_transform_of_a_batch() -> None:
-    """Its decomposition sums windows without a batch dimension."""
+    """The decomposition of istft sums windows without a batch dimension."""
     pytest.importorskip("dl_dicp")
     window = torch.hann_window(16)
     spectrum = torch.stft(torch.randn(2, 64), 16, 4, window=window, return_complex=True)

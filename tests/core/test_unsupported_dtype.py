@@ -17,7 +17,7 @@ RARE = [torch.uint16, torch.uint32, torch.uint64]
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 @pytest.mark.parametrize("dtype", [*FLOAT8, *COMPLEX, *RARE, torch.float64, torch.bool], ids=str)
 def test_every_dtype_is_kept_copied_and_converted(dtype: torch.dtype) -> None:
-    """These values are exact in every dtype."""
+    """The test values are exact in every dtype."""
     values = torch.tensor([0.0, 1.0]) if dtype is torch.bool else torch.tensor([0.0, 1, 2, 6])
     expected = values.to(dtype)
     x = values.to("dl").to(dtype)

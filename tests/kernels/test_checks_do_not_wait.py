@@ -249,7 +249,7 @@ def test_the_call_returns_and_the_wait_reports_the_error_of_the_cpu(
 def test_without_a_word_the_call_waits_and_fails(
     gpu: Vendor, cpu: Vendor, library: Path, case: str
 ) -> None:
-    """This also shows that the tests above would detect a check that waits."""
+    """Without an error word, checks wait; this also proves that the tests above detect waits."""
     fetches = Fetches(library)
     with without_words():
         said = error_of(lambda: CASES[case](Call(gpu, synchronize=False)))

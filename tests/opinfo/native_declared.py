@@ -1,4 +1,4 @@
-"""Plain samples that dl-core leaves to the CPU; native.py defines the table."""
+"""Plain samples that dl-core leaves to the CPU, for the table ``DECLARED`` in native.py."""
 
 from __future__ import annotations
 

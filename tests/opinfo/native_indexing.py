@@ -1,4 +1,4 @@
-"""Indexing, scatter, shape and padding; native.py defines the tables."""
+"""Cases of indexing, scatter, shape and padding operators, for the tables in native.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimizer steps and gradient scaling; native.py defines the tables."""
+"""Cases of optimizer steps and gradient scaling, for the tables in native.py."""
 
 from __future__ import annotations
 

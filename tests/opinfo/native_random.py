@@ -1,4 +1,4 @@
-"""Random numbers; native.py defines the tables."""
+"""Cases of random operators, for the tables in native.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 from .direct_cases import FLOATING, DirectCase
 
-# The names are those of operators.INDEPENDENT: every element has a draw of its own.
+# Random operators of operators.INDEPENDENT, which draw each element independently.
 CASES = {
     "bernoulli_.Tensor": DirectCase("bernoulli", lambda x: torch.empty_like(x).bernoulli_(x / 8)),
     "normal.Tensor_Tensor": DirectCase("normal", torch.normal, FLOATING, operands=2),

@@ -1,4 +1,4 @@
-"""Reductions, orderings and distances; native.py defines the tables."""
+"""Cases of reductions, orderings and distances, for the tables in native.py."""
 
 from __future__ import annotations
 

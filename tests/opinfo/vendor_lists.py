@@ -1,4 +1,4 @@
-"""Lists of the vendors of this repository, in the tests of their packages."""
+"""Lists of known failures of this repository's vendors, in the tests of their packages."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pathlib import Path
 from dl_torch_tests.vendor_lists import DEFAULT, VendorLists
 
 ROOT = Path(__file__).parents[2]
-# Without a setting in pytest.ini, which packages whose tests run without dl-torch-tests share.
+# Not a setting in pytest.ini: packages that are tested without dl-torch-tests share that file.
 LISTS = VendorLists.below(ROOT, DEFAULT)

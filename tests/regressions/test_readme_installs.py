@@ -27,14 +27,14 @@ def projects() -> dict[str, dict[str, Any]]:
 
 
 def requirement(text: str) -> tuple[str, list[str]]:
-    """Return the name and the extras."""
+    """Parse a requirement into its name and its extras."""
     found = re.match(r"([\w-]+)(?:\[([\w, -]*)\])?", text)
     assert found is not None, text
     return found[1], [x.strip() for x in (found[2] or "").split(",") if x.strip()]
 
 
 def brought(requirements: list[str]) -> set[str]:
-    """Return the wheels that pip would install."""
+    """Return the wheels that pip would install, with dependencies."""
     known, found, left = projects(), set[str](), [requirement(x) for x in requirements]
     while left:
         name, extras = left.pop()
@@ -57,7 +57,7 @@ def installed_by(readme: str) -> set[str]:
 
 
 def commands_of(distributions: set[str]) -> dict[str, str]:
-    """Return the commands of `dl` by the distribution that declares them, for installed wheels."""
+    """Return the commands of `dl` that these distributions declare, each with its distribution."""
     manager = PluginManager()
     manager.load()
     found = {command.name: "dl-core" for command in BUILTIN}
@@ -87,8 +87,8 @@ def test_the_readme_brings_a_vendor_and_the_tools() -> None:
     assert {"torch", "dl-core", "dl-vendor-cpu", "dl-optools"} <= installed_by("README.md")
 
 
-def test_core_knows_what_its_sister_wheels_add() -> None:
-    """Messages about missing wheels depend on this list."""
+def test_core_knows_the_commands_of_the_other_wheels() -> None:
+    """Messages about missing wheels use ``WHEELS``."""
     owners: dict[str, list[str]] = {}
     for command, wheel in sorted(commands_of(set(projects())).items()):
         owners.setdefault(wheel, []).append(command)

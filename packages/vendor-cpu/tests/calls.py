@@ -1,7 +1,7 @@
 """A small call of every operator of the contract that the vendor has, derived from the schema.
 
-calls.yaml has what the schema does not define: consistent shapes, dimensions, positions. An
-operator that is new to the vendor needs an entry there if the defaults do not work.
+calls.yaml defines what the schema does not: consistent shapes, dimensions, positions. An operator
+that is new to the vendor needs an entry there if the defaults do not work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 class TensorSpec:
     """Specification of a tensor argument.
 
-    :ivar values: None: numbers of the dtype, from 1 for integers.
+    :ivar values: elements, broadcast to the shape; None: random values, for integers 1 to 3.
     :ivar csr: a sparse CSR tensor that stores all its elements.
     """
 

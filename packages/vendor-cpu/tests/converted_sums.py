@@ -33,7 +33,7 @@ def check_converted_sums(
     reference: Callable[..., Array],
     dtypes: tuple[str, str],
 ) -> None:
-    """Compare ``operator`` with ``dim`` for the second dimension with ``reference``."""
+    """Compare ``operator`` with ``reference`` along the second dimension, passed as ``dim``."""
     source, result = dtypes
     a, x = place(vendor, numbers((6, 50), source, 81, 0, 9), source, "sliced")
     converted = x.astype(result) if result not in ("float32", "float64") else x.astype(np.float64)

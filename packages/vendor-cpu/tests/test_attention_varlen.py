@@ -149,7 +149,7 @@ def test_bad_lengths_are_reported(vendor: Vendor) -> None:
 
 
 def test_huge_largest_lengths_cost_nothing(vendor: Vendor) -> None:
-    """They only number the weights; the work depends on the rows."""
+    """The maximum lengths affect only the indices of dropout weights, not the amount of work."""
     x: Tensor = vendor.tensor(numbers((5, 2, 4), "float32", 70).astype(np.float32))
     ends = vendor.tensor(np.array([0, 2, 5], np.int32))
     results = []

@@ -245,7 +245,7 @@ ANNEX_G = ("Sqrt", "Exp", "Log", "Acos", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh
 @pytest.mark.parametrize("dtype", COMPLEXES)
 @pytest.mark.parametrize("name", ANNEX_G)
 def test_infinities_and_nans(vendor: Vendor, name: str, dtype: str) -> None:
-    """As in C; signs that C leaves unspecified, next to a NaN, are not compared."""
+    """Results match C, except for the signs next to a NaN, which C leaves unspecified."""
     z = np.empty((7, 7), dtype)
     z.real, z.imag = np.array(EDGES)[:, None], EDGES
     out = out_like(vendor, z.shape, dtype)

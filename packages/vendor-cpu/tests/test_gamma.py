@@ -66,7 +66,7 @@ def test_derivatives_have_an_order(vendor: Vendor) -> None:
 
 
 def test_derivatives_far_below_zero(vendor: Vendor) -> None:
-    """By the periodicity of the sum over all integers, in constant time for any distance."""
+    """Kernels use the periodicity of the sum over all integers: constant time at any distance."""
     x = np.array([-1e6 - 0.25, -(2.0**40) - 0.25, -33.25])
     out = out_like(vendor, x.shape, "float64")
     vendor.op.dlopPolygamma(out, 1, vendor.tensor(x))

@@ -47,9 +47,9 @@ def test_streams_are_identified(tracing: SimulatedVendor) -> None:
     profiler, stream = vendor.profiler, vendor.stream()
     number = int(__import__("cffi").FFI().cast("intptr_t", stream.pointer_for(vendor._instance, 0)))
     profiler.start()
-    profiler.collect()  # numbers the stream
+    profiler.collect()  # assigns a number to the stream
     profiler.correlate(1)
-    del stream  # it has records that are not collected yet
+    del stream  # its records are not collected yet
     profiler.stop()
     found = {a.name: a.stream for a in profiler.collect()[0]}
     assert found == {"work(float*)": 0, "Memcpy HtoD": number, "Memset": 0}, found

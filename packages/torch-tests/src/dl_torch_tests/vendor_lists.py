@@ -1,4 +1,4 @@
-"""Location of a vendor's own lists: in the repository of the vendor, which runs the tests."""
+"""Lookup of a vendor's own lists, such as known failures, in the repository that runs the tests."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 SETTING = "dl_known_failures"
-"""Setting of pytest that names the folders with lists."""
+"""Setting of pytest with the folders of the lists."""
 DEFAULT = ("packages/vendor-{vendor}/tests", "tests/plugins/vendor-{vendor}/tests", "tests")
-"""Folders without the setting: those of a repository with several vendors, then of one vendor."""
+"""Default folders: first those of a repository with several vendors, then that of a single vendor's
+repository."""
 
 
 @dataclass(frozen=True)
 class VendorLists:
     """Folders with the lists of vendors.
 
-    :ivar folders: folders that may have a list; ``{vendor}`` stands for the vendor's name.
+    :ivar folders: folders to search for lists; ``{vendor}`` stands for the vendor's name.
     """
 
     folders: tuple[str, ...]
@@ -30,11 +31,13 @@ class VendorLists:
 
     @classmethod
     def of(cls, config: pytest.Config) -> VendorLists:
-        """Return the folders that a configuration of pytest names."""
+        """Return the folders in a configuration of pytest."""
         return cls.below(config.rootpath, config.getini(SETTING))
 
     def find(self, vendor: str, name: str) -> Path | None:
-        """Return the path of a vendor's list, which may not exist; None if no folder does.
+        """Return the path of a list in the vendor's first existing folder; None without a folder.
+
+        The list itself may be missing.
 
         :param vendor: name in ``DL_VENDORS``.
         :param name: file name of the list.

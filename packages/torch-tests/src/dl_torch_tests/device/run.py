@@ -132,7 +132,9 @@ def unexpected(result: Result, known: dict[Key, str]) -> str | None:
 def arguments(description: str | None) -> argparse.ArgumentParser:
     """Return the parser of the options of every run."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="number of concurrent processes"
+    )
     parser.add_argument("-k", dest="select", help="only tests that match, as pytest's -k")
     return parser
 

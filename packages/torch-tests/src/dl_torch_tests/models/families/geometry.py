@@ -119,7 +119,7 @@ class Yolo(nn.Module):
 
 
 def cells() -> Batch:
-    """Return images and, for each of 4 x 4 cells, a mask of boxes, their positions and classes."""
+    """Return images and targets of 4 x 4 cells: whether a cell has a box, the box, its class."""
     return {
         "inputs": torch.randn(ROWS, 3, 32, 32),
         "there": (torch.rand(ROWS, 4, 4) < 0.3).float(),
