@@ -377,7 +377,7 @@ def test_the_meanings_are_independent_of_the_operators() -> None:
     assert "diopi" not in table and "dlop" not in table
 
 
-def test_a_program_that_misuses_the_library_is_told(ascend_folder: Path) -> None:
+def test_misuse_of_the_library_is_reported(ascend_folder: Path) -> None:
     """Misuse is printed, so that a test that reads no counts shows it."""
     code = f"""
     import sys
