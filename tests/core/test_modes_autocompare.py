@@ -268,5 +268,5 @@ def test_level_one_writes_a_line_for_each_compared_call(wrong: dict[str, str]) -
 
 @RUNS_ONCE
 def test_an_unknown_level_is_an_error() -> None:
-    with pytest.raises(ValueError, match="there is no level 2, only 0 and 1"):
+    with pytest.raises(ValueError, match="unknown level 2; expected 0 or 1"):
         torch.dl.set_autocompare(".*", level=2)

@@ -173,7 +173,7 @@ def _choice(
             f"[torch.dl.{api}] unknown action {action!r}; expected {', '.join(ACTIONS)}"
         )
     if level not in LEVELS or isinstance(level, bool):
-        raise ValueError(f"[torch.dl.{api}] there is no level {level!r}, only 0 and 1")
+        raise ValueError(f"[torch.dl.{api}] unknown level {level!r}; expected 0 or 1")
     return _Choice(watchable(api, patterns), action, report, level)
 
 
