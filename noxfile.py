@@ -283,6 +283,14 @@ def simulated(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
+def declarations(session: nox.Session) -> None:
+    """Compare vendors' declarations of drivers with headers that other packages contain."""
+    python = python_of(session, "environment")
+    for script in sorted(ROOT.glob("packages/vendor-*/tools/declarations.py")):
+        session.run(python, str(script), *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none", requires=["environment"], default=False)
 def coverage(session: nox.Session) -> None:
     """Count the lines of vendors and kernels that the conformance suite runs."""
     python = python_of(session, "environment")
@@ -700,7 +708,7 @@ def torch_matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Run everything without sampling: checks, tests, torch releases, sanitizers, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
-    without_a_card = ("autotune-extras", "simulated", "dicp-tests", *FAULTS)
+    without_a_card = ("autotune-extras", "simulated", "declarations", "dicp-tests", *FAULTS)
     fuzzing = ("fuzz", "fuzz-operators")
     names = (*checks, *without_a_card, "sanitize", "coverage", *fuzzing, "train", *BENCHMARKS)
     # In a separate nox, because the sessions that these require read the setting, too.

@@ -26,7 +26,7 @@ namespace {
 
 std::atomic<unsigned long long> waits{0};
 std::atomic<bool> initialized{false};
-// The texts of a thread that nobody has taken, the newest first, and the one that was taken last.
+// Error texts of the thread, the newest first, and the text that was returned last.
 thread_local std::string texts, taken;
 
 bool is_lost(int code) { return code == kLostHeartbeat || code == kDriverFailure; }

@@ -147,7 +147,7 @@ FAKE Code aclrtMemsetAsync(void* memory, size_t room, int32_t value, size_t byte
   if (stream == nullptr) return kWrongContext;
   void* const target = here().memory.host_address(memory, bytes);
   if (bytes > room || target == nullptr)
-    return note(kInvalidParameter, "not memory of the current device, or too little of it");
+    return note(kInvalidParameter, "not memory of the current device, or the range exceeds it");
   push(*stream, [=] {
     std::memset(target, value, bytes);
     return 0;
