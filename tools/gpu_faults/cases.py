@@ -181,6 +181,27 @@ def gather_many(m: Make) -> Result:
     return (to,)
 
 
+def batch_norm(m: Make) -> Result:
+    to, mean, invstd = m.out(4, 3, 5), m.out(3), m.out(3)
+    running = (m.floats(3), m.of(m.random.random(3) + 0.5, "float32"))
+    given = (m.floats(4, 3, 5), None, None)
+    m("diopiBatchNorm", to, mean, invstd, *given, *running, True, 0.1, 1e-5)
+    return to, mean, invstd, *running
+
+
+def sample_tokens(m: Make) -> Result:
+    """Draw among a few candidates without the sums that only `cum_log_probs` needs."""
+    batch, vocabulary = 3, 50
+    to, likelihoods = m.of(np.zeros((1, batch))), m.out(batch)
+    ends, top_k = m.of([vocabulary - 1] * batch), m.of([4] * batch)
+    top_p = m.of(np.ones(batch), "float32")
+    generators = [Generator(seed) for seed in range(batch)]
+    logits, step, fusion_level = m.floats(batch, vocabulary), 0, 0
+    given = (None, 0, fusion_level, ends, None, None, step, vocabulary, top_k, top_p)
+    m("diopiTopKSampling", to, logits, *given, None, None, likelihoods, generators)
+    return to, likelihoods
+
+
 CASES: dict[str, Callable[[Make], Result]] = {
     "sort of short rows": lambda m: sort(m, 3, 100),
     "sort of one row": lambda m: sort(m, 1, 100),
@@ -209,4 +230,6 @@ CASES: dict[str, Callable[[Make], Result]] = {
     "unique": unique,
     "gradient of avg_pool": average_back,
     "gather of many": gather_many,
+    "batch_norm": batch_norm,
+    "tokens of a language model": sample_tokens,
 }

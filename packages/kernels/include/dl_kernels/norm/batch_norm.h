@@ -74,8 +74,9 @@ struct BatchSpreadRow {
     const T* const x = in;
     const ChannelShape all = shape;
     const C found = static_cast<C>(sums[c] / static_cast<double>(all.count()));
-    C mu = mean[c], r = C(1) / std::sqrt(found + eps);
-    if (!sum_is_exact(found + eps)) {
+    const bool exact = sum_is_exact(found + eps);
+    C mu = C(0), r = C(1) / std::sqrt(found + eps);
+    if (!exact) {
       const auto value = [=](int64_t i) {
         const int64_t s = i / all.positions, at = i % all.positions;
         return cast<C>(x[(s * all.channels + c) * all.positions + at]);
@@ -84,7 +85,7 @@ struct BatchSpreadRow {
     }
     const BatchSpreadRow to = *this;
     block.map(1, [=](int64_t) {
-      to.mean[c] = mu;
+      if (!exact) to.mean[c] = mu;
       to.variance[c] = found;
       to.invstd[c] = finite_invstd(r, to.eps);
     });

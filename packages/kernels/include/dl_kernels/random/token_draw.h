@@ -129,8 +129,8 @@ struct PickToken {
     while (at > 0 && !(d.weight(row, values[at]) > 0.0)) --at;
     d.tokens[row] = d.order[row * d.kept + at];
     const double behind = static_cast<double>(values[at]) - static_cast<double>(values[0]);
-    const double total = d.top_k == nullptr ? sum : d.totals[row];
     if (d.cumulative != nullptr) {
+      const double total = d.top_k == nullptr ? sum : d.totals[row];
       const double more = behind - math::log(kSmallest + total);
       d.cumulative[row] = static_cast<float>(static_cast<double>(d.cumulative[row]) + more);
     }
