@@ -11,7 +11,7 @@ from diopi_proto.generate.model import (
     Schema,
     Struct,
 )
-from diopi_proto.generate.text import comment, prototype, remark
+from diopi_proto.generate.text import comment, prototype, remark, wrapped
 from diopi_proto.schema import Operator, Parameter, canonical_signature
 
 TITLES = {
@@ -22,6 +22,22 @@ TITLES = {
     "functions_sparse.h": "Operators on sparse tensors.",
     "functions_dl.h": "Operators that DIOPI does not have, prefixed with dlop.",
 }
+
+CONVENTIONS = (
+    "Every operator enqueues its work on the stream of `ctx` and may return before the device has "
+    "finished. Handles and the data that they point to are valid until the operator returns; an "
+    "operator reads sizes, scalars and strings before it returns. Outputs are allocated by the "
+    "caller, with the documented shape and dtype, unless documented otherwise. Inputs and outputs "
+    "may have any strides. An output shares memory with an input only where documented. An "
+    "operator that does not support its arguments returns diopiNoImplement or "
+    "diopiDtypeNotSupported without writing to an output.",
+    "Dtype groups: float is float16, bfloat16, float32, float64; complex is complex64, complex128; "
+    "integer is uint8, int8, int16, int32, int64; real is float and integer; number is real and "
+    'complex; all is number and bool. "promote a b" is the dtype that PyTorch\'s promotion gives, '
+    '"float of a" that of a if it is float or complex, else float32, "real of a" and "complex of '
+    'a" the corresponding real or complex dtype, "accumulate a" float32 for a half-precision a.',
+)
+"""Paragraphs about all operators, for the headers and for docs/operators.md."""
 
 
 def headers(schema: Schema) -> dict[str, str]:
@@ -205,24 +221,8 @@ def _operators(schema: Schema, header: str) -> str:
             blocks.append(remark(f"{family}: {summary}"))
         blocks += [_function("DIOPI_API", op, _operator_doc(op)) for op in members]
     includes = '#include "diopi/types.gen.h"\n\n'
-    return _guarded(header, includes + "\n\n".join(blocks), f"{TITLES[header]}\n *{_CONVENTIONS}")
-
-
-_CONVENTIONS = """
- * Every operator enqueues its work on the stream of `ctx` and may return before the device has
- * finished. Handles and the data that they point to are valid until the operator returns; an
- * operator reads sizes, scalars and strings before it returns. Outputs are allocated by the caller,
- * with the documented shape and dtype, unless documented otherwise. Inputs and outputs may have any
- * strides. An output shares memory with an input only where documented. An operator that does not
- * support its arguments returns diopiNoImplement or diopiDtypeNotSupported without writing to an
- * output.
- *
- * Dtype groups: float is float16, bfloat16, float32, float64; complex is complex64, complex128;
- * integer is uint8, int8, int16, int32, int64; real is float and integer; number is real and
- * complex; all is number and bool. "promote a b" is the dtype that PyTorch's promotion gives,
- * "float of a" that of a if it is float or complex, else float32, "real of a" and "complex of a"
- * the corresponding real or complex dtype, "accumulate a" float32 for a half-precision a.
- *"""
+    title = "\n *\n".join([TITLES[header], *(f" * {wrapped(text)}" for text in CONVENTIONS)])
+    return _guarded(header, includes + "\n\n".join(blocks), f"{title}\n *")
 
 
 def _fingerprints(schema: Schema) -> str:

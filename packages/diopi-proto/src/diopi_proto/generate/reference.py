@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from diopi_proto.generate.headers import describe
+from diopi_proto.generate.headers import CONVENTIONS, describe
 from diopi_proto.generate.model import NOTICE, Schema, declaration
 from diopi_proto.schema import Operator
+
+_ENTRIES = (
+    "An entry names the header that declares the operator, its error class, and the dtypes of the "
+    "tensors without a rule of their own, which have a common dtype. A parameter that the table of "
+    "an entry does not mention is an input that may not be NULL. [schema/README.md]"
+    "(../schema/README.md) defines the dtype rules in full.",
+    "The error class determines the [tolerance](tolerance.md) of results: *exact* results have the "
+    "same bits on every device, *rounding* is a fixed number of correctly rounded operations per "
+    "element, *elementary* an elementary function per element with an error of a few units in the "
+    "last place, *reduction* and *matmul* are sums, and *random* are draws, of which integers and "
+    "uniform numbers are exact for a given state of the generator. Integer results are exact in "
+    "every class.",
+)
+"""Paragraphs about the entries of the document."""
 
 
 def reference(schema: Schema) -> str:
@@ -13,9 +27,11 @@ def reference(schema: Schema) -> str:
     blocks = [
         f"<!-- {NOTICE} -->",
         "# Operators",
-        f"{count} operators in {len(schema.families)} families. The beginning of each header in "
-        "`include/diopi/` documents their common conventions, and `schema/README.md` the dtype "
-        "rules and classes.",
+        f"{count} operators in {len(schema.families)} families.",
+        "## Conventions",
+        *CONVENTIONS,
+        *_ENTRIES,
+        "## Families",
         "\n".join(
             f"- [{family}](#{family}) ({_count(schema, family)}): {summary}"
             for family, summary in schema.families.items()

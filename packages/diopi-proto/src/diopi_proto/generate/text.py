@@ -30,8 +30,12 @@ def comment(paragraphs: list[str], indent: str = "") -> str:
 
 def remark(text: str) -> str:
     """An ordinary comment, wrapped."""
-    lines = textwrap.wrap(text, WIDTH - 6, break_long_words=False, break_on_hyphens=False)
-    return "/* " + "\n * ".join(lines) + " */"
+    return f"/* {wrapped(text, WIDTH - 6)} */"
+
+
+def wrapped(text: str, width: int = WIDTH - 3) -> str:
+    """The lines of an ordinary comment without its ends."""
+    return "\n * ".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
 
 
 def prototype(prefix: str, params: list[str], suffix: str = ";") -> str:

@@ -3,7 +3,8 @@
  * has written anything, and the host runs that elsewhere.
  *
  * To add an operator: copy its declaration from the contract's reference (docs/operators.md of
- * dl-diopi-proto), write it, and list it at the end of this file and in profile.py.
+ * dl-diopi-proto), write it, and list it at the end of this file and in profile.py. The fields of
+ * its arguments are in docs/reference.md of dl-vendor-kit.
  */
 #include "kernels.h"
 #include "vendor.h"

@@ -3,7 +3,8 @@
 // DL_NOT_SUPPORTED, before it has written anything, and the host runs that elsewhere.
 //
 // To add an operator: copy its declaration from the contract's reference (docs/operators.md of
-// dl-diopi-proto), write it, and list it at the end of this file and in profile.py.
+// dl-diopi-proto), write it with the helpers of docs/reference.md of dl-vendor-kit, and list it at
+// the end of this file and in profile.py.
 #include "dl/kit/operators.h"
 
 #include <algorithm>
