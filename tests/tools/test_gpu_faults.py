@@ -87,7 +87,7 @@ RIGHT = [np.arange(3.0)]
         (Outcome(errors={"case": "it crashed"}), Expected("race"), "it crashed"),
         (Outcome(results={"case": [np.ones(3)]}), Expected("wrong"), None),
         (Outcome(results={"case": RIGHT}), Expected("wrong"), "the result is right"),
-        (Outcome([RACE], {"case": [np.ones(3)]}), Expected("wrong"), "more than a wrong"),
+        (Outcome([RACE], {"case": [np.ones(3)]}), Expected("wrong"), "only a wrong result"),
         (Outcome(errors={"case": "it crashed"}), Expected("wrong"), "instead of a wrong"),
     ],
 )
