@@ -14,6 +14,10 @@ GENERATORS = (
     ("packages/core/codegen/generate.py",),
     ("packages/core/codegen/required_overloads.py",),
     ("packages/kernels/codegen/chebyshev_tables.py",),
+    *(
+        ("-m", "dl_vendor_kit.library", str(path.parent.relative_to(ROOT)))
+        for path in sorted(ROOT.glob("packages/*/library/library.yaml"))
+    ),
 )
 CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".hip", ".inc"}
 

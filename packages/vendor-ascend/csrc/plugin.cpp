@@ -1,9 +1,10 @@
 // The entry symbol of the Ascend vendor and its operators, which are those of CANN's library.
+#include "generated/operators.gen.h"
 #include "runtime/vendor.h"
 
 namespace dl::ascend {
 
-kit::Operators Vendor::operators() { return {nullptr, 0}; }
+kit::Operators Vendor::operators() { return served_operators(); }
 
 }  // namespace dl::ascend
 

@@ -6,6 +6,7 @@
 
 #include "dl/kit/graph.h"
 #include "dl/kit/runtime.h"
+#include "operators/library.h"
 #include "runtime/api.h"
 
 namespace dl::ascend {
@@ -20,6 +21,8 @@ class Vendor : public Base {
 
   kit::Operators operators();
   static dl_extension_t* extensions();
+  // The functions that compute the operators, for the generated code.
+  kit::library::Backend& operator_library(diopiContextHandle_t) { return library_.backend(); }
 
   // The runtime copies on the device only between aligned addresses.
   void memory_copy(int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind,
@@ -27,6 +30,8 @@ class Vendor : public Base {
 
  private:
   void copy_through_host(int32_t device, void* to, const void* from, uint64_t bytes, void* stream);
+
+  OperatorLibrary library_{take_error_text};
 };
 
 }  // namespace dl::ascend

@@ -1,0 +1,69 @@
+"""Command line: ``python -m tools.library_mutations FOLDER``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from dl_vendor_kit.library.model import load
+
+from .mutations import draw
+from .stages import Conformance, Stage, generator_stage, judge
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Draw mutations, judge each, and print a summary; return 1 if too many survive."""
+    parser = argparse.ArgumentParser(prog="python -m tools.library_mutations", description=__doc__)
+    add = parser.add_argument
+    add("folder", type=Path, help="folder that contains library.yaml")
+    add("--count", type=int, default=250, help="number of mutations (default: 250)")
+    add("--seed", type=int, default=0, help="seed of the draw (default: 0)")
+    add("--operators", nargs="+", help="names of operators (default: all)")
+    add("--csrc", type=Path, help="folder of the vendor's sources: also run the conformance suite")
+    add("--define", action="append", default=[], help="macro for the vendor's sources")
+    add("--fakes", type=Path, help="folder of the fake libraries, for LD_LIBRARY_PATH")
+    add("--sample", default="1/0", help="share of the conformance cases (default: 1/0, all)")
+    add("--json", type=Path, help="path of a report")
+    add("--at-least", type=float, default=0.0, help="share that must be rejected (default: 0)")
+    arguments = parser.parse_args(argv)
+    data = load(arguments.folder)
+    if data.findings:
+        sys.stderr.write("\n".join(map(str, data.findings)) + "\n")
+        return 2
+    named = set(arguments.operators or ())
+    entries = [x for x in data.entries if not named or x.name in named]
+    stages: list[Stage] = [generator_stage(data.library)]
+    if arguments.csrc is not None:
+        stages.append(
+            Conformance(
+                data.library, arguments.csrc, arguments.define, arguments.fakes, arguments.sample
+            )
+        )
+    verdicts = []
+    for mutation in draw(data.library, entries, arguments.count, arguments.seed):
+        verdict = judge(mutation, stages)
+        verdicts.append(verdict)
+        sys.stdout.write(f"{verdict.stage or 'SURVIVED'}: {mutation.name}\n")
+        sys.stdout.flush()
+    counts = Counter(verdict.stage or "survived" for verdict in verdicts)
+    rejected = len(verdicts) - counts["survived"]
+    share = rejected / max(len(verdicts), 1)
+    summary = ", ".join(f"{count} by {name}" for name, count in counts.items() if name != "survived")
+    sys.stdout.write(
+        f"{len(verdicts)} mutations (seed {arguments.seed}): {rejected} rejected "
+        f"({share:.1%}): {summary}; {counts['survived']} survived\n"
+    )
+    if arguments.json is not None:
+        rows = [
+            {"mutation": v.mutation.name, "stage": v.stage, "reason": v.reason} for v in verdicts
+        ]
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return 0 if share >= arguments.at_least else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
