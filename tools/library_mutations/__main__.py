@@ -51,7 +51,9 @@ def main(argv: list[str] | None = None) -> int:
     counts = Counter(verdict.stage or "survived" for verdict in verdicts)
     rejected = len(verdicts) - counts["survived"]
     share = rejected / max(len(verdicts), 1)
-    summary = ", ".join(f"{count} by {name}" for name, count in counts.items() if name != "survived")
+    summary = ", ".join(
+        f"{count} by {name}" for name, count in counts.items() if name != "survived"
+    )
     sys.stdout.write(
         f"{len(verdicts)} mutations (seed {arguments.seed}): {rejected} rejected "
         f"({share:.1%}): {summary}; {counts['survived']} survived\n"

@@ -112,8 +112,8 @@ def _variants(library: Library, expression: Expression) -> Iterator[tuple[str, E
                     order[i], order[i + 1] = order[i + 1], order[i]
                     yield "exchanged arguments", replace(expression, arguments=tuple(order))
             for i in range(len(arguments)):
-                left = arguments[:i] + arguments[i + 1 :]
-                yield "dropped argument", replace(expression, arguments=left)
+                kept = arguments[:i] + arguments[i + 1 :]
+                yield "dropped argument", replace(expression, arguments=kept)
             if len(arguments) == 1 and not expression.helper:
                 yield "dropped view", arguments[0]
 

@@ -160,13 +160,9 @@ class Conformance:
         report = self._folder / "report.json"
         report.unlink(missing_ok=True)
         options = ("--fname", operator, "--sample", self._sample, "--jobs", "1", "--seconds", "20")
-        subprocess.run(
-            [sys.executable, "-m", "dl_conformance", "--library", str(library), *options]
-            + ["--json", str(report)],
-            env=self._env,
-            capture_output=True,
-            check=False,
-        )
+        module = [sys.executable, "-m", "dl_conformance", "--library", str(library)]
+        command = [*module, *options, "--json", str(report)]
+        subprocess.run(command, env=self._env, capture_output=True, check=False)
         if not report.is_file():
             return {}
         return outcomes_of(json.loads(report.read_text(encoding="utf-8")))
@@ -174,9 +170,9 @@ class Conformance:
 
 def outcomes_of(report: dict[str, object]) -> dict[str, str]:
     """Return the outcome of each case of a conformance report."""
-    rows = report.get("cases") or report.get("results") or []
+    rows = report["cases"]
     assert isinstance(rows, list)
-    return {str(row["name"]): str(row["outcome"]) for row in rows}
+    return {str(row["name"]): str(row["status"]) for row in rows}
 
 
 def _bounds(text: str, operator: str) -> tuple[int, int]:
@@ -184,5 +180,3 @@ def _bounds(text: str, operator: str) -> tuple[int, int]:
     start = text.index(f"diopiError_t {operator}(")
     end = text.find("\n}\n", start) + 3
     return start, end
-
-

@@ -13,7 +13,7 @@ from .outputs import outputs
 def generate(folder: Path) -> None:
     """Write the files that ``library.yaml`` of a folder lists as outputs.
 
-    :raises SystemExit: the data files have an error; the message lists all of them.
+    :raises SystemExit: the data files have an error; the message lists them.
     """
     try:
         checked = check(load(folder))

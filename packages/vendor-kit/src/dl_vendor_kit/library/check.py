@@ -113,6 +113,7 @@ class _Checker:
         self._kinds = {p.name: kind_of(p) for p in self._parameters}
         self._used: set[str] = set()
         self._written: set[str] = set()
+        self._dtype_of: dict[str, str] = {}  # temporaries whose dtype is known
         self.findings: list[Finding] = []
 
     def entry(self, entry: Entry) -> CheckedEntry | None:
@@ -168,6 +169,9 @@ class _Checker:
             made = self._temporary(text, f"{subject}, temporary ${name}", scope)
             temporaries.append((name, made))
             known = Lowered("tensor", f"tmp_{name}", False, frozenset((f"${name}",)))
+            literal = text.text.split(" ", 1)[0]
+            if literal in DTYPES:
+                self._dtype_of[f"${name}"] = literal
             scope = replace(scope, temporaries={**scope.temporaries, name: known})
         self._written = set()
         calls = tuple(self._call(text, subject, scope) for text in case.calls)
@@ -330,6 +334,7 @@ class _Checker:
             return conversion
 
         conversion = self._guard(text, inner, work)
+        self._check_dtype(text, inner, target, conversion)
         if target.argument.writes:
             for root in conversion.roots:
                 parameter = self._find(root)
@@ -354,6 +359,17 @@ class _Checker:
                     text.where,
                     subject,
                     f"the function reads {root}, whose elements no earlier call has written",
+                )
+
+    def _check_dtype(self, text: Text, subject: str, target: Target, value: Conversion) -> None:
+        documented = target.argument.dtypes
+        for root in value.roots:
+            dtype = self._dtype_of.get(root)
+            if documented and dtype is not None and dtype not in documented:
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"{root} is {dtype}, and the library documents {', '.join(documented)}",
                 )
 
     def _find(self, name: str) -> Parameter | None:

@@ -20,6 +20,7 @@ _AUTOMATIC = {
     "workspace_size": "kWorkspaceSize",
 }
 _KIT = "dl/kit/library"
+_RANDOM = re.compile(r"library::(draw_|read_|filled|ones_)")
 
 
 def functions_header(library: Library) -> str:
@@ -219,11 +220,12 @@ def family_source(checked: Checked, family: str, entries: Iterable[CheckedEntry]
     library = checked.library
     headers = "".join(f'#include "{x}"\n' for x in library.headers)
     bodies = "\n\n".join(_operator(library, e) for e in entries)
+    # Headers that only some families need take time to compile.
+    random = f'#include "{_KIT}/random.h"\n' if _RANDOM.search(bodies) else ""
     return f"""{banner(f"Operators of the family {family}.")}
 #include "{_KIT}/call.h"
 #include "{_KIT}/helpers.h"
-#include "{_KIT}/random.h"
-#include "functions.gen.h"
+{random}#include "functions.gen.h"
 #include "operators.gen.h"
 {headers}
 namespace {library.namespace} {{

@@ -31,7 +31,7 @@ struct Runtime : dl::kit::Library {
   }
 };
 
-// What the library's functions take, and what their results mean.
+// Arguments of the library's functions, and the meaning of their results.
 struct Objects {
   static constexpr const char* kName = "__chip__";
   using Tensor = __chip__Tensor_t;
