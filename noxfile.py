@@ -254,6 +254,17 @@ def fuzz_operators(session: nox.Session) -> None:
     session.run(*command, *session.posargs, env=env, external=True)
 
 
+@nox.session(name="library-mutations", venv_backend="none", requires=["toolchain"], default=False)
+def library_mutations(session: nox.Session) -> None:
+    """Mutate the descriptions of operators; with `-- --csrc DIR`, also run the conformance suite."""
+    _, env = source_path("packages/*/src")
+    for path in sorted(ROOT.glob("packages/*/library/library.yaml")):
+        folder = str(path.parent.relative_to(ROOT))
+        report = str(BUILD / "mutations" / f"{path.parents[1].name}.json")
+        command = (python_of(session, "toolchain"), "-m", "tools.library_mutations", folder)
+        session.run(*command, "--json", report, *session.posargs, env=env, external=True)
+
+
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def sanitize(session: nox.Session) -> None:
     """Run tests on libraries with sanitizers: vendors, and the graph executor, which also gets
