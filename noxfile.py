@@ -256,7 +256,7 @@ def fuzz_operators(session: nox.Session) -> None:
 
 @nox.session(name="library-mutations", venv_backend="none", requires=["toolchain"], default=False)
 def library_mutations(session: nox.Session) -> None:
-    """Mutate the descriptions of operators; with `-- --csrc DIR`, also run the conformance suite."""
+    """Mutate descriptions of operators; with `-- --csrc DIR`, also run the conformance suite."""
     _, env = source_path("packages/*/src")
     for path in sorted(ROOT.glob("packages/*/library/library.yaml")):
         folder = str(path.parent.relative_to(ROOT))
