@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from .cause import Cause
 from .causes_of_errors import ERRORS
+from .causes_of_images import IMAGES
 from .causes_of_layouts import LAYOUTS
 from .causes_of_matrices import MATRICES
 from .causes_of_values import VALUES
 from .judge import Difference
 
-CAUSES: tuple[Cause, ...] = (*ERRORS, *VALUES, *MATRICES, *LAYOUTS)
+CAUSES: tuple[Cause, ...] = (*ERRORS, *VALUES, *IMAGES, *MATRICES, *LAYOUTS)
 
 
 def cause_of(difference: Difference) -> str | None:

@@ -68,6 +68,11 @@ ERRORS: tuple[Cause, ...] = (
         partial(raises, r"a window is too large; none may exceed 2\^31"),
     ),
     Cause(
+        "a gigabyte that the CPU reserves, but dl refuses because the machine has not that much",
+        "raises",
+        explains=partial(raises, r"out of memory. Tried to allocate \d+\.\d+ GiB"),
+    ),
+    Cause(
         "dl gathers the cells of antialiasing: a multiple of the result, beyond a session's memory",
         "raises",
         "_upsample_.*_aa",

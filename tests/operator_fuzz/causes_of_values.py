@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-import torch
-
 from .arguments import (
     crops_and_wraps_around,
     has_alpha_of_zero,
-    has_contradicting_scales,
     has_extreme_order,
     has_huge_arguments,
     has_infinite_scalar,
@@ -18,7 +15,6 @@ from .arguments import (
     has_negative_scalar,
     has_strided_parameters,
     has_tiny_exponents,
-    has_unusable_coordinates,
     offsets_decrease,
     offsets_leave_the_data,
     powers_overflow,
@@ -26,22 +22,23 @@ from .arguments import (
     sequence_is_unsorted,
     takes_integers,
 )
-from .cause import Cause
-from .elements import differing
+from .cause import (
+    Cause,
+)
+from .elements import (
+    differing,
+)
 from .outcomes import (
+    agrees_with_a_copy,
     cancels,
     cancels_where_finite,
     cpu_is_nan,
-    edges_are_equal,
     from_infinities,
-    has_equal_rows_of_width_1,
     in_complex_numbers,
     in_ties,
     infinite_or_nan,
     is_closer_than_the_cpu,
     lies_at_a_pole,
-    name_equal_elements_of_planes,
-    overflows_in_another_order,
     within,
     within_narrowest,
     within_or_not_finite,
@@ -108,12 +105,6 @@ VALUES: tuple[Cause, ...] = (
         from_infinities,
     ),
     Cause(
-        "the position of infinite or nan coordinates is undefined",
-        "values",
-        r"nn\.functional\.grid_sample|grid_sampler_.*",
-        has_unusable_coordinates,
-    ),
-    Cause(
         "torch's means (2.13) of infinities are nan, by inf - inf in Welford's update",
         "values",
         "(std|var)_mean.*|native_(group|layer)_norm",
@@ -135,12 +126,6 @@ VALUES: tuple[Cause, ...] = (
         "values",
         r"fft\..*|i?stft",
         cancels_where_finite,
-    ),
-    Cause(
-        "weighted sums of nearly the largest number overflow in another order of their terms",
-        "values",
-        r"nn\.functional\.(grid_sample|interpolate|upsample.*)|_?upsample.*|grid_sampler.*",
-        overflows_in_another_order,
     ),
     Cause(
         "torch's CPU (2.13) reads weights of native_group_norm as if they were contiguous",
@@ -172,18 +157,6 @@ VALUES: tuple[Cause, ...] = (
         "values",
         r"add(b?mm|mv|r|mm\.decomposed)|baddbmm",
         lambda difference: from_infinities(difference) and has_alpha_of_zero(difference),
-    ),
-    Cause(
-        "scales that contradict the output size, which no public function passes",
-        "values",
-        r"_upsample_.*",
-        has_contradicting_scales,
-    ),
-    Cause(
-        "which zero weights meet infinite elements depends on the algorithm",
-        "values",
-        r"_upsample_.*_aa|nn\.functional\.(interpolate|upsample).*",
-        from_infinities,
     ),
     Cause(
         "powers of an extreme order overflow or underflow on torch's CPU; dl scales them",
@@ -220,22 +193,6 @@ VALUES: tuple[Cause, ...] = (
         "a histogram of one value has edges that are equal",
         "values",
         "histogram",
-        edges_are_equal,
-    ),
-    Cause(
-        "torch's CPU names an element outside of a window that has none; dl -1",
-        "values",
-        r"nn\.functional\.max_pool\dd",
-        lambda difference: all(
-            pair.cpu.dtype == torch.int64 and pair.all(pair.got == -1)
-            for pair in differing(difference)
-        ),
-    ),
-    Cause(
-        "which of the equal elements of a window an index names is left open",
-        "values",
-        r"nn\.functional\.fractional_max_pool\dd",
-        name_equal_elements_of_planes,
     ),
     Cause(
         "torch does not check that offsets of segments are in the data",
@@ -280,12 +237,6 @@ VALUES: tuple[Cause, ...] = (
         explains=partial(within_narrowest, 16),
     ),
     Cause(
-        "torch's weights of interpolation are rounded more than dl's",
-        "values",
-        r"nn\.functional\.(interpolate|upsample).*|_upsample.*",
-        partial(within, 1e-13),
-    ),
-    Cause(
         "torch's CPU (2.13) rounds the exponents of logspace to integers first; dl does not",
         "values",
         "logspace.*",
@@ -303,12 +254,6 @@ VALUES: tuple[Cause, ...] = (
         crops_and_wraps_around,
     ),
     Cause(
-        "torch's CPU (2.13) returns the first row for all rows of antialiased images 1 wide",
-        "values",
-        r"_upsample_.*_aa|nn\.functional\.(interpolate|upsample).*",
-        has_equal_rows_of_width_1,
-    ),
-    Cause(
         "torch's CPU attention gives 0 for a row whose scores are nan or infinite",
         "values",
         r"nn\.functional\.(scaled_dot_product_attention|multi_head_attention_forward)|_scaled.*",
@@ -319,5 +264,22 @@ VALUES: tuple[Cause, ...] = (
         "values",
         r"nn\.functional\.linear_cross_entropy\.chunked.*",
         partial(within_or_not_finite, 1e-3),
+    ),
+    Cause(
+        "torch's CPU overwrites a factor that is the result, too, while it still reads it",
+        "values|argument",
+        "add(b?mm|mv|r)|baddbmm",
+        agrees_with_a_copy,
+    ),
+    Cause(
+        "torch adds the margin to a huge element, which rounds it away",
+        "values",
+        r"nn\.functional\.multi_margin_loss",
+        has_huge_arguments,
+    ),
+    Cause(
+        "torch rounds the edges of a histogram, and an element lies between its edge and dl's",
+        "values",
+        "histogram",
     ),
 )
