@@ -304,6 +304,21 @@ def test_the_reference_is_computed_in_the_dtype_that_was_asked_for(
     assert seen == [torch.float16]
 
 
+def test_every_compared_call_is_passed_on() -> None:
+    seen: list[tuple[str, bool]] = []
+
+    def on_result(call: CheckedCall, found: CallComparison) -> None:
+        seen.append((call.name, found.ok))
+
+    x = torch.ones(3)
+    fault = FaultyDevice("aten.exp.default", lambda f, x: f(x) * 1.1)
+    with fault, tool(on_result=on_result) as found:
+        torch.exp(x).neg()
+        torch.rand(3)
+    assert sorted(seen) == [("aten.exp.default", False), ("aten.neg.default", True)]
+    assert found.results.checked == 2
+
+
 # Results
 
 

@@ -124,6 +124,19 @@ def test_gradients_of_all_results_and_inputs_are_captured(tmp_path: Path) -> Non
     assert None not in split.document.gradients.outputs
 
 
+def test_bundles_are_passed_on_when_they_are_on_disk(tmp_path: Path) -> None:
+    seen: list[tuple[str, bool]] = []
+
+    def on_bundle(path: Path, gradients: bool) -> None:
+        assert path.is_file()
+        seen.append((path.parent.parent.name, gradients))
+
+    with OpCapture(device="cpu", directory=tmp_path, stream=io.StringIO(), on_bundle=on_bundle):
+        torch.exp(torch.ones(3, requires_grad=True)).sum().backward()
+    names = ["torch.exp", "torch.Tensor.sum"]
+    assert sorted(seen) == sorted((name, later) for name in names for later in (False, True))
+
+
 def test_a_call_that_raises_is_captured_with_its_error(tmp_path: Path) -> None:
     def program() -> None:
         with pytest.raises(RuntimeError):

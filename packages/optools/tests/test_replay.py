@@ -609,7 +609,11 @@ def test_run_op_from_data_has_its_options(
         "--acc_check",
     ]
     assert run_op_from_data.main([directory, *options]) == 0
-    assert "forward us" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "forward us" in said
+    operators = len(list(capture_directory.rglob("bundle.json")))
+    assert said.count(" forward  elasped ") == 2 * operators
+    assert "allclose: True" in said and "allclose: False" not in said
     assert run_op_from_data.main([directory, "--acc_check", "true", "--trusted"]) == 0
     assert "verdict" in capsys.readouterr().out
 

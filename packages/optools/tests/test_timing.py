@@ -21,7 +21,7 @@ from dl_optools.levels import through_tools
 from dl_optools.names import Level
 from dl_optools.timing import time_measure
 from dl_optools.timing.clocks import HostStopwatch, stopwatch_for
-from dl_optools.timing.spans import Row
+from dl_optools.timing.spans import Row, TimedCall
 from timing_doubles import Device, Nanoseconds, Work, working
 
 LINEAR = "torch.nn.functional.linear"
@@ -429,6 +429,16 @@ def test_the_file_of_calls_has_the_columns_that_users_know(
     assert linear["grad_outputs"] == "float32[2, 4]"
     assert (neg["backward_elapsed"], neg["grad_inputs"]) == ("", "")
     assert int(neg["forward_id"]) > int(linear["forward_id"])
+
+
+def test_timed_functions_are_passed_on(options: dict[str, Any]) -> None:
+    seen: list[TimedCall] = []
+    x = torch.ones(2, 3, requires_grad=True)
+    with OpTimeMeasure(**options, on_call=seen.append):
+        torch.nn.functional.linear(x, torch.ones(4, 3)).sum().backward()
+    linear, total = seen
+    assert (linear.entry.row.operator, total.entry.row.operator) == (LINEAR, "torch.Tensor.sum")
+    assert linear.forward > 0 and linear.backwards == 1 and linear.backward > 0
 
 
 def test_the_file_of_calls_grows_in_pieces(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +14,27 @@ __version__ = "0.1.0"
 # prefers a package of this name.
 __path__ = [str(Path(__file__).with_name("op_tools_modules"))]
 
+_LOGGED = ("OpAutoCompare", "OpCapture", "OpFallback", "OpTimeMeasure", "apply_feature")
+"""Names with the defaults and the log of ditorch, in :mod:`op_tools.logged`."""
 _NAMES = {
-    "OpAutoCompare": "OpAutoCompare",
-    "OpCapture": "OpCapture",
+    **dict.fromkeys(_LOGGED, ""),
     "OpDispatchWatch": "OpObserve",
     "OpDtypeCast": "OpDtypeCast",
-    "OpFallback": "OpFallback",
     "OpObserve": "OpObserve",
     "OpOverflowCheck": "OpOverflowCheck",
-    "OpTimeMeasure": "OpTimeMeasure",
-    "apply_feature": "apply_feature",
 }
 
-__all__ = list(_NAMES)
+__all__ = sorted(_NAMES)
 
 
 def __getattr__(name: str) -> Any:
     # Each tool is imported on first use.
     if name not in _NAMES:
         raise AttributeError(
-            f"module 'op_tools' has no attribute {name!r}; expected {', '.join(_NAMES)}"
+            f"module 'op_tools' has no attribute {name!r}; expected {', '.join(__all__)}"
         )
+    if name in _LOGGED:
+        return getattr(importlib.import_module("op_tools.logged"), name)
     return getattr(dl_optools, _NAMES[name])
 
 

@@ -40,7 +40,7 @@ def test_every_tool_has_its_name_of_old() -> None:
     assert set(dir(op_tools)) >= set(op_tools.__all__)
 
 
-@pytest.mark.parametrize("name", ["OpFallback", "OpDtypeCast", "OpOverflowCheck", "apply_feature"])
+@pytest.mark.parametrize("name", ["OpObserve", "OpDtypeCast", "OpOverflowCheck"])
 def test_they_are_those_of_dl_optools(name: str) -> None:
     assert getattr(op_tools, name) is getattr(dl_optools, name)
 

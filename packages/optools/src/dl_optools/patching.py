@@ -71,11 +71,20 @@ def apply_feature(
     :param options: options of the tool, such as ``device="cpu"``.
     :raises ValueError: unknown feature, or a name of something that cannot be called or replaced.
     """
-    names = [ops] if isinstance(ops, str) else list(ops)
-    places = dict.fromkeys(place for name in names for place in _resolve(name))
     tool = make_tool(
         feature, level=Level.API, ops=EVERYTHING, exclude=(), condition=condition_func, **options
     )
+    return apply_tool(ops, tool)
+
+
+def apply_tool(ops: str | Iterable[str], tool: Tool) -> Applied:
+    """Apply a tool of the API level, which has not been started, to single functions.
+
+    :param ops: as in :func:`apply_feature`.
+    :raises ValueError: a name of something that cannot be called or replaced.
+    """
+    names = [ops] if isinstance(ops, str) else list(ops)
+    places = dict.fromkeys(place for name in names for place in _resolve(name))
     tool.prepare()
     applied = Applied(tool, [])
     try:

@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         repeat=max(given.run_times, 1) if timed else 0,
         backward=not given.only_run_forward,
         synchronize=given.sync_time_measure,
+        each=True,
     )
 
 

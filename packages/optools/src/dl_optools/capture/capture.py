@@ -24,7 +24,7 @@ from dl_optools.bundle.snapshot import Snapshot
 from dl_optools.bundle.values import Table, encode
 from dl_optools.call import OpCall
 from dl_optools.capture.limits import Limits, limits_of
-from dl_optools.capture.writer import BundleWriter, WriterStatistics
+from dl_optools.capture.writer import BundleWriter, OnBundle, WriterStatistics
 from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
@@ -49,6 +49,7 @@ class OpCapture(Tool):
     :param directory: output directory, which no other capture has used (default: as above).
     :param limits: limits that override the variables.
     :param stream: receives the final summary of what was written and dropped (default: stderr).
+    :param on_bundle: see :class:`.BundleWriter`.
     :param options: options of :class:`Tool`.
     """
 
@@ -61,12 +62,14 @@ class OpCapture(Tool):
         directory: Path | str | None = None,
         limits: Limits | None = None,
         stream: TextIO | None = None,
+        on_bundle: OnBundle | None = None,
         **options: Unpack[ToolOptions],
     ) -> None:
         super().__init__(**options)
         self._directory = None if directory is None else Path(directory)
         self._limits = limits or limits_of(environment())
         self._stream = stream
+        self._on_bundle = on_bundle
         self._writer: BundleWriter | None = None
         self._watches: weakref.WeakSet[GradientWatch] = weakref.WeakSet()
         self._attribution = Attribution(device=None)
@@ -80,7 +83,7 @@ class OpCapture(Tool):
         directory = results_directory("op_capture_results", self._directory)
         if self._directory is None:
             directory = unused_path(directory / run_stamp())
-        self._writer = BundleWriter(directory, self._limits)
+        self._writer = BundleWriter(directory, self._limits, on_bundle=self._on_bundle)
         self.results = self._writer.written
         MODULE_PATH.open()
         if self.level is Level.DISPATCH:

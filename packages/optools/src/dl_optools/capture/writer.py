@@ -11,6 +11,7 @@ import json
 import os
 import threading
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from dl_optools.bundle.location import FILE
 from dl_optools.bundle.records import StorageRecord
 from dl_optools.capture.limits import Limits
 
+OnBundle = Callable[[Path, bool], None]
 SUMMARY = "capture.json"
 QUOTA = "disk quota"
 """Reason for not writing data beyond :attr:`.Limits.disk`."""
@@ -59,12 +61,20 @@ class BundleWriter:
     """Writes bundles into one directory, in a thread of its own, in the order of submission.
 
     :param directory: is created; its ``store`` holds the payloads of all bundles.
+    :param on_bundle: called in that thread for each bundle on disk with its file, and again, with
+        True, when its gradients have been added.
     """
 
     def __init__(
-        self, directory: Path, limits: Limits | None = None, *, at_exit: bool = True
+        self,
+        directory: Path,
+        limits: Limits | None = None,
+        *,
+        at_exit: bool = True,
+        on_bundle: OnBundle | None = None,
     ) -> None:
         self.directory = directory
+        self._on_bundle = on_bundle
         self.limits = limits or Limits()
         self.written = WriterStatistics(directory)
         self._changed = threading.Condition()
@@ -232,6 +242,8 @@ class BundleWriter:
         partial = draft.directory / f"{FILE}.partial"
         partial.write_bytes(text)
         partial.replace(draft.directory / FILE)
+        if self._on_bundle is not None:
+            self._on_bundle(draft.directory / FILE, draft.length > 0)
         with self._changed:
             written.repeated += repeated
             written.nbytes += len(text) - draft.length

@@ -47,12 +47,14 @@ def replay_all(
     repeat: int,
     backward: bool,
     synchronize: bool = True,
+    each: bool = False,
 ) -> int:
     """Replay every bundle at or below ``arguments.bundle`` and print a table.
 
     :param arguments: parsed arguments, including those of :func:`.isolation.options.add_limits`.
     :param device: ``""``: the accelerator, or else the CPU.
     :param repeat: number of timed runs; 0: none.
+    :param each: print a line for each run and each comparison below the table; no warm-up run.
     :returns: 0; 1 if a result is wrong, a call raises or ends its process; 2 if one is refused.
     """
     path: Path = arguments.bundle
@@ -67,6 +69,7 @@ def replay_all(
         "backward": backward,
         "synchronize": synchronize,
         "trusted": arguments.trusted,
+        "each": each,
     }
     imports = ["dl_optools.replay.one"]
     if check:

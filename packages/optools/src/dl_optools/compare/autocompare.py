@@ -40,7 +40,7 @@ from dl_optools.sampling import SampledTool
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import ToolOptions
 
-OnFailure = Callable[[CheckedCall, CallComparison], None]
+OnCall = Callable[[CheckedCall, CallComparison], None]
 
 GIGABYTE = 1 << 30
 DEFAULT_BUNDLES = 16
@@ -75,6 +75,7 @@ class OpAutoCompare(SampledTool):
         memory is free; others are dropped and counted.
     :param clock: monotonic clock in seconds.
     :param on_failure: called for each wrong call, in a thread of the tool.
+    :param on_result: called for each compared call, likewise.
     :param attribute: determine the module and the Python function of overloads, at a small cost
         for every function that is called.
     :param stream: receives the report when the tool stops, and the first failure of an operator
@@ -99,7 +100,8 @@ class OpAutoCompare(SampledTool):
         threads: int | None = None,
         places: int = 64,
         memory: int = GIGABYTE,
-        on_failure: OnFailure | None = None,
+        on_failure: OnCall | None = None,
+        on_result: OnCall | None = None,
         attribute: bool = True,
         stream: IO[str] | None = sys.stderr,
         csv: bool = True,
@@ -123,6 +125,7 @@ class OpAutoCompare(SampledTool):
         self.places = places
         self.memory = memory
         self.on_failure = on_failure
+        self.on_result = on_result
         self.attribute = attribute
         self.stream = stream
         self.csv = csv
@@ -274,7 +277,9 @@ class OpAutoCompare(SampledTool):
             if first and self.stream is not None:
                 self.stream.write(self.results.describe(found) + "\n")
             if self.on_failure is not None:
-                self._tell(self.on_failure, checked, found)
+                self._notify("on_failure", self.on_failure, checked, found)
+        if self.on_result is not None and not found.reason:
+            self._notify("on_result", self.on_result, checked, found)
 
     def _write_bundle(self, checked: CheckedCall) -> None:
         try:
@@ -285,11 +290,13 @@ class OpAutoCompare(SampledTool):
             if path is not None:
                 self.results.bundles[checked.name] = path
 
-    def _tell(self, listener: OnFailure, checked: CheckedCall, found: CallComparison) -> None:
+    def _notify(
+        self, option: str, listener: OnCall, checked: CheckedCall, found: CallComparison
+    ) -> None:
         try:
             listener(checked, found)
         except Exception as error:  # noqa: BLE001 - an error of the program; the tool goes on
-            reason = f"on_failure raised {type(error).__name__}: {error}"
+            reason = f"{option} raised {type(error).__name__}: {error}"
             self.results.count_not_comparable(checked.name, reason)
 
 

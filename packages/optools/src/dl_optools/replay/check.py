@@ -44,6 +44,7 @@ class PartCheck:
     :ivar recorded: largest error of the recording.
     :ivar detail: description of what is wrong; empty if nothing is.
     :ivar only_recorded: only the recording has it.
+    :ivar max_abs: largest absolute error of this run; nan if nothing was compared.
     """
 
     name: str
@@ -51,6 +52,7 @@ class PartCheck:
     recorded: float = math.nan
     detail: str = ""
     only_recorded: bool = False
+    max_abs: float = math.nan
 
     @property
     def ok(self) -> bool:
@@ -162,7 +164,8 @@ def _judge(pair: Pair, options: ComparisonOptions, notes: list[str]) -> list[Par
         one, two = (side.get(name, OutputComparison(name, True)) for side in (mine, theirs))
         detail = [_text(one, "here"), _text(two, "as recorded")]
         text = "\n".join(filter(None, detail))
-        parts.append(PartCheck(name, one.units, two.units, text, one.ok and not two.ok))
+        only_recorded = one.ok and not two.ok
+        parts.append(PartCheck(name, one.units, two.units, text, only_recorded, one.max_abs))
     return parts
 
 
@@ -194,7 +197,7 @@ def _compare_directly(pair: Pair) -> list[PartCheck]:
         part = OutputComparison(label, not detail, math.nan, detail=detail)
         if not detail:
             part = _compare(label, got, want, by_label[label])
-        parts.append(PartCheck(label, part.units, detail=part.detail))
+        parts.append(PartCheck(label, part.units, detail=part.detail, max_abs=part.max_abs))
     return parts
 
 

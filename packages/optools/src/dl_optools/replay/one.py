@@ -16,6 +16,7 @@ from dl_optools.environment import environment
 from dl_optools.isolation.answer import WRONG, Answer
 from dl_optools.options import OptionError, nbytes_text
 from dl_optools.replay.check import CheckResult, check
+from dl_optools.replay.lines import check_lines, run_lines
 from dl_optools.replay.run import measure, run
 from dl_optools.tool import resolve_device
 
@@ -33,12 +34,14 @@ def replay(
     backward: bool,
     synchronize: bool,
     trusted: bool = False,
+    each: bool = False,
 ) -> Answer:
     """Read a bundle and run its call; check and time it on request.
 
     :param place: label of the bundle in tables.
     :param memory: maximum memory in bytes.
     :param repeat: number of timed runs; 0: none.
+    :param each: add a line for each run and each comparison; the first run counts, too.
     """
     device = resolve_device(device)
     try:
@@ -52,13 +55,22 @@ def replay(
         if options is not None:
             outcome = check(bundle, device, backward=backward, options=options)
             row += _verdict(outcome)
+            if each:
+                found.lines += check_lines(bundle.document.operator, outcome)
             found.lines += _report(place, bundle, outcome)
             found.code = 0 if outcome.ok else WRONG
         if repeat:
             times = measure(
-                bundle, device, repeat=repeat, backward=backward, synchronize=synchronize
+                bundle,
+                device,
+                repeat=repeat,
+                backward=backward,
+                synchronize=synchronize,
+                warm_up=not each,
             )
             row += [_microseconds(times.forward), _microseconds(times.backward)]
+            if each:
+                found.lines += run_lines(bundle.document.operator, times)
         if not checked and not repeat:
             results = run(bundle, device, backward=backward).results
             row.append(", ".join(_describe(x) for x in results))

@@ -148,7 +148,7 @@ def _do_nothing() -> None:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of each run, in order, without warm-up."""
+    """Seconds of each run, in order, without the one for warm-up."""
 
     forward: list[float]
     backward: list[float]
@@ -161,15 +161,17 @@ def measure(
     repeat: int = 10,
     backward: bool = True,
     synchronize: bool = True,
+    warm_up: bool = True,
 ) -> Times:
-    """Measure wall-clock times of ``repeat`` runs after one warm-up run.
+    """Measure wall-clock times of ``repeat`` runs, by default after one more for warm-up.
 
     Each run gets new copies of its arguments, which are not part of the time: in-place operators
     get the captured inputs.
     """
     outcomes = [
-        run(bundle, device, backward=backward, synchronize=synchronize) for _ in range(repeat + 1)
-    ][1:]
+        run(bundle, device, backward=backward, synchronize=synchronize)
+        for _ in range(repeat + warm_up)
+    ][warm_up:]
     return Times(
         [outcome.forward for outcome in outcomes],
         [outcome.backward for outcome in outcomes if outcome.backward == outcome.backward],

@@ -27,6 +27,7 @@ from dl_optools.timing.recorder import Recorder
 from dl_optools.timing.report import write_report
 from dl_optools.timing.results import TimeResults
 from dl_optools.timing.roofline import cached_roofline, describe_device
+from dl_optools.timing.spans import TimedCall
 from dl_optools.timing.trace import Trace, allocated_bytes
 from dl_optools.tool import Tool
 
@@ -81,6 +82,7 @@ class OpTimeMeasure(SampledTool):
         seconds.
     :param directory: output directory (default: as above).
     :param stream: receives a table at the end; None: stderr.
+    :param on_call: called for each timed function when its step has ended, with its times.
     :param options: options of :class:`SampledTool`, of which
         ``level`` is ``"dispatch"``: functions and overloads; ``"api"``: functions only, which costs
         less; communication is timed in both.
@@ -99,6 +101,7 @@ class OpTimeMeasure(SampledTool):
         trace: bool | None = None,
         directory: Path | str | None = None,
         stream: TextIO | None = None,
+        on_call: Callable[[TimedCall], None] | None = None,
         **options: Unpack[SampledOptions],
     ) -> None:
         super().__init__(**options)
@@ -109,6 +112,7 @@ class OpTimeMeasure(SampledTool):
         self._traced = trace
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
+        self._on_call = on_call
         self._cache = read(
             environment(),
             "OP_TOOLS_MAX_CACHE_SIZE",
@@ -133,7 +137,7 @@ class OpTimeMeasure(SampledTool):
                 ("op_time_trace", ".json"),
             )
         ]
-        self._calls = CallsFile(self._paths[0], self._cache)
+        self._calls = CallsFile(self._paths[0], self._cache, self._on_call)
         self._flushed = time.monotonic()
         self._watch = self._given_stopwatch or stopwatch_for(self.device)
         self._own_before = self._watch.own
