@@ -28,6 +28,7 @@ from .cause import (
 from .elements import (
     differing,
 )
+from .histograms import edges_are_equal, lie_between_edges
 from .outcomes import (
     agrees_with_a_copy,
     cancels,
@@ -193,6 +194,7 @@ VALUES: tuple[Cause, ...] = (
         "a histogram of one value has edges that are equal",
         "values",
         "histogram",
+        edges_are_equal,
     ),
     Cause(
         "torch does not check that offsets of segments are in the data",
@@ -281,5 +283,6 @@ VALUES: tuple[Cause, ...] = (
         "torch rounds the edges of a histogram, and an element lies between its edge and dl's",
         "values",
         "histogram",
+        lie_between_edges,
     ),
 )
