@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -149,3 +150,15 @@ def test_no_elements_have_no_deviation(correction: int) -> None:
             want = function(x, dim, correction=correction)
             got = function(x.to("dl"), dim, correction=correction)
             assert torch.equal(got.cpu().isnan(), want.isnan())
+
+
+@pytest.mark.parametrize("value", [-3.4e38, 1.8e38, 1e30])
+@pytest.mark.parametrize(
+    "norm", [torch.nn.functional.batch_norm, torch.nn.functional.instance_norm]
+)
+def test_running_variances_of_huge_equal_elements_are_finite(norm: Any, value: float) -> None:
+    mean, variance = torch.zeros(3, device="dl"), torch.full((3,), 6.0, device="dl")
+    options = {"training": True} if norm is functional.batch_norm else {}
+    norm(torch.full((2, 3, 5), value, device="dl"), mean, variance, momentum=0.5, **options)
+    assert torch.equal(variance.cpu(), torch.full((3,), 3.0))
+    torch.testing.assert_close(mean.cpu(), torch.full((3,), value / 2))

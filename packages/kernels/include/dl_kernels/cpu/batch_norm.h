@@ -95,7 +95,8 @@ struct BatchNormRow {
           const int64_t s = i / all.positions, at = i % all.positions;
           return cast<C>(x[(s * all.channels + c) * all.positions + at]);
         };
-        scaled_statistics(block, all.count(), value, true, parameters.eps, mean + c, invstd + c);
+        variance[c] = static_cast<C>(scaled_statistics(block, all.count(), value, true,
+                                                       parameters.eps, mean + c, invstd + c));
       }
       invstd[c] = finite_invstd(invstd[c], parameters.eps);
     }

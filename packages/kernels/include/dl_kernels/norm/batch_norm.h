@@ -73,7 +73,7 @@ struct BatchSpreadRow {
   DL_FN void operator()(const B& block, int64_t c) const {
     const T* const x = in;
     const ChannelShape all = shape;
-    const C found = static_cast<C>(sums[c] / static_cast<double>(all.count()));
+    C found = static_cast<C>(sums[c] / static_cast<double>(all.count()));
     const bool exact = sum_is_exact(found + eps);
     C mu = C(0), r = C(1) / std::sqrt(found + eps);
     if (!exact) {
@@ -81,7 +81,7 @@ struct BatchSpreadRow {
         const int64_t s = i / all.positions, at = i % all.positions;
         return cast<C>(x[(s * all.channels + c) * all.positions + at]);
       };
-      scaled_statistics(block, all.count(), value, true, eps, &mu, &r);
+      found = static_cast<C>(scaled_statistics(block, all.count(), value, true, eps, &mu, &r));
     }
     const BatchSpreadRow to = *this;
     block.map(1, [=](int64_t) {

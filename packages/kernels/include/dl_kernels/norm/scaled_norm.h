@@ -85,9 +85,10 @@ DL_FN double scaled_norm(const B& block, int64_t n, const F& size, double p) {
 }
 
 // The mean of `value`, or 0 if `centered` is false, and 1 / sqrt(mean((value - mean)²) + eps).
+// Returns the mean of (value - mean)².
 template <class C, class B, class F>
-DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, bool centered, C eps,
-                                  C* mean, C* invstd) {
+DL_SLOW_FN double scaled_statistics(const B& block, int64_t n, const F& value, bool centered, C eps,
+                                    C* mean, C* invstd) {
   const auto wide = [=](int64_t i) { return static_cast<double>(value(i)); };
   const double count = static_cast<double>(n);
   const double most = block.reduce(
@@ -104,6 +105,7 @@ DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, boo
   const double deviation = unit * std::sqrt(squares / count);
   *mean = static_cast<C>(middle * unit);
   *invstd = static_cast<C>(1 / std::hypot(deviation, std::sqrt(static_cast<double>(eps))));
+  return deviation * deviation;
 }
 
 DL_KERNELS_END
