@@ -1,8 +1,16 @@
 // The chain of this vendor's extensions.
+#include "dl/kit/profiler.h"
+#include "extensions/companions.h"
 #include "runtime/vendor.h"
 
 namespace dl::ascend {
 
-dl_extension_t* Vendor::extensions() { return kit::graph_extension<Vendor>(nullptr); }
+// Without the library of an extension, hosts do without the extension, which is better than one
+// that fails.
+dl_extension_t* Vendor::extensions() {
+  dl_extension_t* chain = kit::graph_extension<Vendor>(nullptr);
+  if (mspti_companion().present()) chain = kit::profiler_extension<Vendor>(chain);
+  return chain;
+}
 
 }  // namespace dl::ascend

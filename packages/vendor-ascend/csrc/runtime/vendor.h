@@ -3,9 +3,11 @@
 #define DL_ASCEND_RUNTIME_VENDOR_H_
 
 #include <cstdint>
+#include <map>
 
 #include "dl/kit/graph.h"
 #include "dl/kit/runtime.h"
+#include "extensions/tracer.h"
 #include "operators/library.h"
 #include "runtime/api.h"
 
@@ -27,6 +29,11 @@ class Vendor : public Base {
   // The runtime copies on the device only between aligned addresses.
   void memory_copy(int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind,
                    void* stream);
+
+  // Members for dl/kit/profiler.h. Streams are not identified.
+  static Recorder& recorder() { return Recorder::here(); }
+  static int traced_device(int32_t device) { return device; }
+  static std::map<uint32_t, void*> traced_streams(int32_t) { return {}; }
 
  private:
   void copy_through_host(int32_t device, void* to, const void* from, uint64_t bytes, void* stream);

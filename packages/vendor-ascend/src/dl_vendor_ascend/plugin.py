@@ -7,6 +7,7 @@ import pluggy
 from diopi_proto.descriptor import VendorDescriptor, require_library
 
 from ._version import __version__
+from .libraries import libraries
 from .presence import FOLDER, present, simulated
 
 hookimpl = pluggy.HookimplMarker("dl")
@@ -27,4 +28,5 @@ def dl_vendor() -> VendorDescriptor:
         priority=100,
         present=present,
         simulated=simulated,
+        libraries=libraries,
     )

@@ -1,0 +1,14 @@
+// CANN's optional libraries.
+#ifndef DL_ASCEND_EXTENSIONS_COMPANIONS_H_
+#define DL_ASCEND_EXTENSIONS_COMPANIONS_H_
+
+#include "dl/kit/companion.h"
+
+namespace dl::ascend {
+
+// If DL_ASCEND_DRIVER names a library, only libraries that are named explicitly are used.
+const kit::Companion& mspti_companion();
+
+}  // namespace dl::ascend
+
+#endif  // DL_ASCEND_EXTENSIONS_COMPANIONS_H_
