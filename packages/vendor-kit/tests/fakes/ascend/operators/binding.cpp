@@ -75,7 +75,7 @@ int check_tensor(const std::string& where, const Check& check, bool written, con
       return misuse(where + ": negative sizes or strides: " + describe(tensor.sizes) + ", " +
                     describe(tensor.strides));
   }
-  if (written) {
+  if (written && elements(tensor) != 0) {
     for (size_t i = 0; i < tensor.sizes.size(); ++i) {
       if (tensor.sizes[i] > 1 && tensor.strides[i] == 0)
         return misuse(where + ": an output has elements that share memory");
