@@ -122,6 +122,72 @@ def test_right_data_has_no_findings_and_compiles(tmp_path: Path) -> None:
     assert "6 operators of the contract" in page and "| diopiLinear | if `bias`: " in page
 
 
+HANDLES = """\
+name: toy
+shape: handle_descriptors
+types: {toyHandle_t: handle, toyDesc_t: descriptor, const void*: tensor, void*: tensor,
+        toyWorkspace_t: workspace, size_t: workspace_size, size_t*: workspace_result}
+dtypes: {float32: 0}
+outputs: {sources: generated, fake: fake}
+declarations: [toy.h]
+"""
+DESCRIBED = [{"name": "x_desc", "type": "toyDesc_t"}, {"name": "x", "type": "const void*"}]
+HANDLE = {"name": "handle", "type": "toyHandle_t"}
+WITH_HANDLES = {
+    "toySoftmax": [HANDLE, *DESCRIBED, {"name": "dim", "type": "int"},
+                   {"name": "workspace", "type": "toyWorkspace_t"},
+                   {"name": "bytes", "type": "size_t"},
+                   {"name": "y_desc", "type": "toyDesc_t"},
+                   {"name": "y", "type": "void*", "io": "out"}],
+    "toyGetSoftmaxBytes": [HANDLE, {"name": "x_desc", "type": "toyDesc_t"},
+                           {"name": "bytes", "type": "size_t*"}],
+}  # fmt: skip
+
+
+def handle_project(folder: Path, operator: str) -> Path:
+    project(folder, softmax=operator)
+    (folder / "library.yaml").write_text(HANDLES)
+    table = {name: {"arguments": arguments} for name, arguments in WITH_HANDLES.items()}
+    (folder / "signatures.json").write_text(json.dumps(table))
+    return folder
+
+
+def test_handles_descriptors_and_workspaces_are_filled(tmp_path: Path) -> None:
+    entry = (
+        "diopiSoftmax: {workspace: toyGetSoftmaxBytes(input), call: 'toySoftmax(input, dim, out)'}"
+    )
+    folder = handle_project(tmp_path / "toy", entry)
+    assert findings(folder) == []
+    assert main([str(folder)]) == 0
+    (folder / "toy.h").write_text(
+        "#include <cstddef>\ntypedef struct H* toyHandle_t;\ntypedef struct D* toyDesc_t;\n"
+        "typedef void* toyWorkspace_t;\n"
+    )
+    for name in ("functions", "softmax"):
+        source = folder / "generated" / f"{name}.gen.cpp"
+        folders = [f"-I{x}" for x in (include_dir(), contract_dir(), folder)]
+        command = [*COMPILER, *FLAGS, "-fsyntax-only", *folders, str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "functions::toyGetSoftmaxBytes, {" in source.read_text()
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{workspace: 'toySoftmax(input, dim, out)', call: 'toySoftmax(input, dim, out)'}",
+         "workspace: the function has no argument for the size"),
+        ("{workspace: toyGetSoftmaxBytes(dim), call: 'toySoftmax(input, dim, out)'}",
+         "a value of kind int does not fit the type toyDesc_t"),
+        ("{workspace: toyGetSoftmaxBytes(input), calls: ['toySoftmax(input, dim, out)',"
+         " 'toySoftmax(input, dim, out)']}", "a case with one call is expected"),
+    ],
+)  # fmt: skip
+def test_mistake_in_a_workspace_is_named(tmp_path: Path, entry: str, message: str) -> None:
+    found = findings(handle_project(tmp_path / "toy", f"diopiSoftmax: {entry}"))
+    assert any(message in line for line in found), found
+
+
 def test_files_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = project(tmp_path / "toy")
     assert main([str(folder)]) == 0
@@ -160,6 +226,9 @@ MISTAKES = [
     ("arithmetic",
      "diopiAdd: {temporaries: {t: like input}, calls: ['toyAdd($t, other, alpha, out)']}",
      "the function reads $t, whose elements no earlier call has written"),
+    ("softmax", "diopiSoftmax: {temporaries: {t: int64 like input},"
+     " calls: ['toyCopy($t, input)', 'toyRelu($t, out)', 'toySoftmax(input, dim, out)']}",
+     "$t is int64, and the library documents float32"),
     ("arithmetic", 'diopiAdd: "toyAdd($t, other, alpha, out)"', "no temporary $t is declared"),
     ("arithmetic", 'diopiAdd: "toyAdd(@presise, other, alpha, out)"',
      "@presise is not a helper or view; close names: precise"),

@@ -65,8 +65,8 @@ diopiError_t diopiBatchNorm(
   const double eps = static_cast<double>(eps_);
   if (!(call_.has(functions::aclnnBatchNorm))) {
     call_.note(1, "the library does not have aclnnBatchNorm");
-  } else if (!(lib::present(save_mean) && lib::present(save_invstd))) {
-    call_.note(1, "not (save_mean and save_invstd)");
+  } else if (!(lib::present(save_mean) && lib::present(save_invstd) && (dl::kit::library::numel(save_mean) == dl::kit::library::size(input, int64_t{1})) && (dl::kit::library::numel(save_invstd) == dl::kit::library::size(input, int64_t{1})))) {
+    call_.note(1, "not (save_mean and save_invstd and numel(save_mean) == size(input, 1) and numel(save_invstd) == size(input, 1))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnBatchNorm, {
             lib::Argument{input}, lib::Argument{weight}, lib::Argument{bias},
@@ -78,6 +78,8 @@ diopiError_t diopiBatchNorm(
   }
   if (!(call_.has(functions::aclnnBatchNorm))) {
     call_.note(2, "the library does not have aclnnBatchNorm");
+  } else if (!((!lib::present(save_mean)) && (!lib::present(save_invstd)))) {
+    call_.note(2, "not (not save_mean and not save_invstd)");
   } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_mean = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(input, int64_t{1})});
         const lib::View tmp_invstd = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(input, int64_t{1})});

@@ -66,8 +66,8 @@ diopiError_t diopiDropout(
   const auto generator = generator_;
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
-  } else if (!(!train)) {
-    call_.note(1, "not (not train)");
+  } else if (!((!train) && dl::kit::library::same_shape(input, out))) {
+    call_.note(1, "not (not train and same_shape(input, out))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {lib::Argument{out}, lib::Argument{input}});
       })) {
@@ -75,8 +75,8 @@ diopiError_t diopiDropout(
   }
   if (!(call_.has(functions::aclnnCast) && call_.has(functions::aclnnMul) && call_.has(functions::aclnnInplaceMuls))) {
     call_.note(2, "the library does not have one of aclnnCast, aclnnMul, aclnnInplaceMuls");
-  } else if (!(p < int64_t{1})) {
-    call_.note(2, "not (p < 1)");
+  } else if (!(train && (p < int64_t{1}) && dl::kit::library::same_shape(input, out))) {
+    call_.note(2, "not (train and p < 1 and same_shape(input, out))");
   } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_kept = call_.temporary(dl::kit::library::dtype(input), dl::kit::library::shape(mask));
         plan_.act(dl::kit::library::draw_bernoulli(call_, generator, (int64_t{1} - p), mask));
@@ -92,6 +92,8 @@ diopiError_t diopiDropout(
   }
   if (!(call_.has(functions::aclnnInplaceZero))) {
     call_.note(3, "the library does not have aclnnInplaceZero");
+  } else if (!(train && dl::kit::library::same_shape(input, out))) {
+    call_.note(3, "not (train and same_shape(input, out))");
   } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_bernoulli(call_, generator, static_cast<double>(int64_t{0}), mask));
         plan_.call(functions::aclnnInplaceZero, {lib::Argument{out}});

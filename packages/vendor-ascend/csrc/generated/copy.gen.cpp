@@ -66,11 +66,9 @@ diopiError_t diopiContiguous(
   const int64_t memoryFormat = static_cast<int64_t>(memoryFormat_);
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
-  } else if (!(memoryFormat == int64_t{0})) {
-    call_.note(1, "not (memoryFormat == 0)");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {
-            lib::Argument{dl::kit::library::require(call_, out, dl::kit::library::shape(input), dl::kit::library::dtype(input))},
+            lib::Argument{dl::kit::library::require_like(call_, out, input, memoryFormat)},
             lib::Argument{input}});
       })) {
     return diopiSuccess;

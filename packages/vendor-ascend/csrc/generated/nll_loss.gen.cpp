@@ -190,6 +190,28 @@ diopiError_t diopiNLLLossV2(
       })) {
     return diopiSuccess;
   }
+  if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnNLLLoss))) {
+    call_.note(3, "the library does not have one of aclnnInplaceCopy, aclnnNLLLoss");
+  } else if (!((dl::kit::library::ndim(input) > int64_t{2}) && lib::present(totalWeight))) {
+    call_.note(3, "not (ndim(input) > 2 and totalWeight)");
+  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+        const lib::View tmp_rows = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
+        plan_.call(functions::aclnnInplaceCopy, {
+            lib::Argument{dl::kit::library::reshaped(tmp_rows, dl::kit::library::shape(dl::kit::library::moved_to_last(input, int64_t{1})))},
+            lib::Argument{dl::kit::library::moved_to_last(input, int64_t{1})}});
+        if ((reduction == int64_t{0})) plan_.call(functions::aclnnNLLLoss, {
+            lib::Argument{tmp_rows}, lib::Argument{dl::kit::library::flat(target)},
+            lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{1})},
+            lib::Argument{reduction}, lib::Argument{ignore_index},
+            lib::Argument{dl::kit::library::flat(out)}, lib::Argument{totalWeight}});
+        if ((reduction != int64_t{0})) plan_.call(functions::aclnnNLLLoss, {
+            lib::Argument{tmp_rows}, lib::Argument{dl::kit::library::flat(target)},
+            lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{1})},
+            lib::Argument{reduction}, lib::Argument{ignore_index}, lib::Argument{out},
+            lib::Argument{totalWeight}});
+      })) {
+    return diopiSuccess;
+  }
   call_.decline();
 }
 
@@ -217,6 +239,34 @@ diopiError_t diopiNLLLossV2Backward(
             lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{1})},
             lib::Argument{reduction}, lib::Argument{ignore_index}, lib::Argument{totalWeight},
             lib::Argument{grad_input}});
+      })) {
+    return diopiSuccess;
+  }
+  if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnNLLLossBackward))) {
+    call_.note(2, "the library does not have one of aclnnInplaceCopy, aclnnNLLLossBackward");
+  } else if (!(dl::kit::library::ndim(input) > int64_t{2})) {
+    call_.note(2, "not (ndim(input) > 2)");
+  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+        const lib::View tmp_rows = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
+        const lib::View tmp_grad = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
+        plan_.call(functions::aclnnInplaceCopy, {
+            lib::Argument{dl::kit::library::reshaped(tmp_rows, dl::kit::library::shape(dl::kit::library::moved_to_last(input, int64_t{1})))},
+            lib::Argument{dl::kit::library::moved_to_last(input, int64_t{1})}});
+        if ((reduction == int64_t{0})) plan_.call(functions::aclnnNLLLossBackward, {
+            lib::Argument{dl::kit::library::flat(grad_output)}, lib::Argument{tmp_rows},
+            lib::Argument{dl::kit::library::flat(target)},
+            lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{1})},
+            lib::Argument{reduction}, lib::Argument{ignore_index}, lib::Argument{totalWeight},
+            lib::Argument{tmp_grad}});
+        if ((reduction != int64_t{0})) plan_.call(functions::aclnnNLLLossBackward, {
+            lib::Argument{grad_output}, lib::Argument{tmp_rows},
+            lib::Argument{dl::kit::library::flat(target)},
+            lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{1})},
+            lib::Argument{reduction}, lib::Argument{ignore_index}, lib::Argument{totalWeight},
+            lib::Argument{tmp_grad}});
+        plan_.call(functions::aclnnInplaceCopy, {
+            lib::Argument{dl::kit::library::moved_to_last(grad_input, int64_t{1})},
+            lib::Argument{dl::kit::library::reshaped(tmp_grad, dl::kit::library::shape(dl::kit::library::moved_to_last(input, int64_t{1})))}});
       })) {
     return diopiSuccess;
   }

@@ -83,9 +83,11 @@ Objects objects;
 int begins = 0, executions = 0, begin_status = 0, execute_status = 0;
 std::vector<lib::Slot> last_slots;
 
+// Arguments of the function that is called.
+size_t argument_count = 4;
 int begin(void*, const lib::Slot* slots, uint64_t* bytes, void** executor) {
   ++begins;
-  last_slots.assign(slots, slots + 4);
+  last_slots.assign(slots, slots + argument_count);
   if (begin_status != 0) return begin_status;
   *bytes = 7;
   *executor = objects.make();
@@ -106,14 +108,17 @@ constexpr lib::ArgumentFacts kArguments[] = {
     {"out", false, true, true, 0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts kFloats[] = {
     {"x", true, false, true, 1U << diopi_dtype_float32, 0, 2, lib::ArgumentFacts::kNo}};
+constexpr lib::ArgumentFacts kVectors[] = {
+    {"x", true, true, true, 0, 1, 2, lib::ArgumentFacts::kNo}};
 // Names of functions that the C library has, because only begin and execute are called.
 constexpr lib::Function kAdd = {0, "abs", "labs", kArguments, 4, begin, nullptr};
 constexpr lib::Function kMissing = {1, "abs", "no_such_function", kArguments, 4, begin, nullptr};
 constexpr lib::Function kFloatOnly = {2, "abs", "labs", kFloats, 1, begin, nullptr};
+constexpr lib::Function kVector = {3, "abs", "labs", kVectors, 1, begin, nullptr};
 constexpr int kDtypes[17] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -1, 13, 14, 15, 16};
 constexpr const char* kNames[] = {"libc.so.6"};
 constexpr lib::LibraryFacts kFacts = {
-    "toy", kDtypes, {2, 2, 2, 2, 2, 2, 2, 2, 2}, nullptr, kNames, 1, 3, execute};
+    "toy", kDtypes, {2, 2, 2, 2, 2, 2, 2, 2, 2}, nullptr, kNames, 1, 4, execute};
 
 lib::View tensor(void* storage, int64_t size, int32_t dtype = diopi_dtype_float32) {
   lib::View view;
@@ -236,6 +241,21 @@ MAIN {
       plan.call(kAdd, {lib::Argument{tensor(a, 1, diopi_dtype_bfloat16)}, lib::Argument{},
                        lib::Argument{int64_t{0}}, lib::Argument{tensor(b, 1)}});
     }));
+    // A call that would write no element does not run, and a scalar is passed as a vector if one
+    // dimension is documented at least.
+    CHECK(lib::attempt(call, 5, [&](lib::Plan& plan) {
+      plan.call(kAdd, {lib::Argument{tensor(a, 1)}, lib::Argument{}, lib::Argument{int64_t{0}},
+                       lib::Argument{tensor(b, 0)}});
+    }));
+    CHECK(executions == so_far);
+    CHECK(lib::attempt(call, 5, [&](lib::Plan& plan) {
+      lib::View scalar = tensor(a, 1);
+      scalar.ndim = 0;
+      argument_count = 1;
+      plan.call(kVector, {lib::Argument{scalar}});
+    }));
+    argument_count = 4;
+    CHECK(executions == so_far + 1);
     // After an output was written, a refusal is an error.
     begin_status = 0;
     const StatusInfo late = thrown([&] {

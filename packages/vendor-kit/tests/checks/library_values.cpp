@@ -42,6 +42,9 @@ void check_views() {
   CHECK(lib::shape(lib::flat2d(x)) == (lib::Ints{6, 4}) &&
         lib::shape(lib::flat(x)) == lib::Ints{24});
   CHECK(declines([&] { lib::flat(lib::t(x)); }));
+  CHECK(lib::shape(lib::moved_to_last(x, 0)) == (lib::Ints{3, 4, 2}));
+  CHECK(strides(lib::moved_to_last(x, 0)) == (lib::Ints{4, 1, 12}));
+  CHECK(lib::shape(lib::placed(made({5}), 1, 3)) == (lib::Ints{1, 5, 1}));
   CHECK(lib::shape(lib::flat(made({}))) == lib::Ints{1});
   CHECK(lib::shape(lib::unsqueeze(x, -2)) == (lib::Ints{2, 3, 1, 4}));
   CHECK(lib::shape(lib::squeeze(lib::unsqueeze(x, 0), 0)) == lib::shape(x));

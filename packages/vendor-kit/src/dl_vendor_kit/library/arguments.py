@@ -9,7 +9,7 @@ from .model import Library
 from .signatures import Argument, Function
 
 # Kinds that the generated code fills in; expressions have no argument for them.
-AUTOMATIC = ("stream", "handle", "workspace", "workspace_size")
+AUTOMATIC = ("stream", "handle", "workspace", "workspace_size", "workspace_result")
 
 
 @dataclass(frozen=True, slots=True)

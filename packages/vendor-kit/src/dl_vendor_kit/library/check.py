@@ -48,6 +48,7 @@ class CheckedCase:
     temporaries: tuple[tuple[str, str], ...]
     calls: tuple[CheckedCall, ...]
     each: str | None
+    workspace: CheckedCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,14 @@ class _Checker:
             scope = replace(scope, temporaries={**scope.temporaries, name: known})
         self._written = set()
         calls = tuple(self._call(text, subject, scope) for text in case.calls)
+        workspace = None
+        if case.workspace is not None:
+            if len(calls) != 1 or calls[0].function is None:
+                raise DataError(
+                    case.workspace.where, subject, "workspace: a case with one call is expected"
+                )
+            workspace = self._call(case.workspace, f"{subject}, workspace", scope)
+            self._check_sizing(case.workspace, subject, workspace)
         unneeded = {text.text for text in case.unused}
         required = [x for x in required_outputs(self._operator) if x not in unneeded]
         missing = [x for x in required if x not in self._written]
@@ -196,7 +205,18 @@ class _Checker:
             tuple(temporaries),
             calls,
             each,
+            workspace,
         )
+
+    def _check_sizing(self, text: Text, subject: str, sizing: CheckedCall) -> None:
+        kinds = [
+            self._library.kind(x.type)
+            for x in (sizing.function.arguments if sizing.function is not None else ())
+        ]
+        if "workspace_result" not in kinds:
+            raise DataError(
+                text.where, subject, "workspace: the function has no argument for the size"
+            )
 
     def _guard(self, text: Text, subject: str, work: Callable[[], _T]) -> _T:
         """Run ``work`` and turn an ExpressionError into a finding with the place of its column."""

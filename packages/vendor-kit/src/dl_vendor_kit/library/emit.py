@@ -18,6 +18,7 @@ _AUTOMATIC = {
     "handle": "kHandle",
     "workspace": "kWorkspace",
     "workspace_size": "kWorkspaceSize",
+    "workspace_result": "kWorkspaceResult",
 }
 _KIT = "dl/kit/library"
 _RANDOM = re.compile(r"library::(draw_|read_|filled|ones_)")
@@ -125,8 +126,8 @@ def _row(library: Library, function: Function, position: int) -> str:
     kind = kinds[position]
     automatic = _AUTOMATIC.get(kind or "", "kNo")
     following = kinds[position + 1] if position + 1 < len(kinds) else None
-    if kind == "descriptor" and following == "tensor":
-        automatic = "kDescriptor"
+    if kind == "descriptor":
+        automatic = "kDescriptor" if following == "tensor" else "kOnlyDescriptor"
     dtypes = 0
     for dtype in a.dtypes:
         dtypes |= 1 << DTYPES.index(dtype)
@@ -289,7 +290,8 @@ def _case(library: Library, entry: CheckedEntry, checked: CheckedCase) -> str:
     case = checked.case
     number = case.number
     lines = []
-    functions = [x.function.name for x in checked.calls if x.function is not None]
+    calls = [*checked.calls, *([checked.workspace] if checked.workspace is not None else [])]
+    functions = [x.function.name for x in calls if x.function is not None]
     needed = [*dict.fromkeys((*functions, *checked.needs))]
     if needed:
         missing = " && ".join(f"call_.has(functions::{x})" for x in needed)
@@ -361,10 +363,14 @@ def _body(library: Library, checked: CheckedCase) -> str:
         if call.function is None:
             line = f"plan_.act({call.arguments[0]});"
         else:
+            end = "});"
+            if checked.workspace is not None and checked.workspace.function is not None:
+                given = ", ".join(checked.workspace.arguments)
+                end = f"}}, functions::{checked.workspace.function.name}, {{{given}}});"
             line = wrapped(
                 f"plan_.call(functions::{call.function.name}, {{",
                 list(call.arguments),
-                "});",
+                end,
                 " " * 12,
             )
         lines.append(f"if ({call.condition}) {line}" if call.condition is not None else line)

@@ -85,6 +85,7 @@ VIEWS: Mapping[str, Helper] = _table(
     same_shape(tensor, tensor) -> bool      # equal sizes
     t(tensor) -> tensor                     # the last two dimensions exchanged
     transposed(tensor, int, int) -> tensor  # two dimensions exchanged
+    moved_to_last(tensor, int) -> tensor    # one dimension behind the others
     permuted(tensor, ints) -> tensor        # the dimensions in another order
     flat(tensor) -> tensor                  # one dimension
     flat2d(tensor) -> tensor                # all dimensions but the last as one
@@ -146,6 +147,7 @@ HELPERS: Mapping[str, Helper] = _table(
     filled(dtype, ints, double) -> tensor   # a temporary with one value in all elements
     read_scalar(tensor) -> scalar           # the only element of a tensor; waits for the device
     read_ints(tensor) -> ints               # the integers of a tensor; waits for the device
+    require_like(slot, tensor, int) -> tensor  # as require, like a tensor in a memory format
     require(slot, ints, dtype) -> tensor    # allocates a tensor for the caller, and stores it
     draw_bernoulli(generator, double, tensor) -> action  # draws 0 and 1
     draw_bernoulli_of(generator, tensor, tensor) -> action  # probabilities, draws

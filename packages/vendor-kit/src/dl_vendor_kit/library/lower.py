@@ -193,7 +193,9 @@ def _call(expression: Call, scope: Scope) -> Lowered:
             )
         nullable = nullable or (lowered.nullable and kind.endswith("?"))
         codes.append(code if code is not None else _none(kind.removesuffix("?")))
-        roots |= lowered.roots
+        # A helper with the call's context returns new memory, or that of a slot.
+        if not helper.context or helper.returns == "action" or lowered.kind == "slot":
+            roots |= lowered.roots
     for kind in takes[len(given) :]:
         codes.append(_none(kind.removesuffix("?")))
     result_nullable = helper.returns == "tensor" and expression.function == "first" and nullable

@@ -36,6 +36,7 @@ TYPE_KINDS = frozenset(
         "descriptor",
         "workspace",
         "workspace_size",
+        "workspace_result",
     ]
 )
 NUMBERS = {
@@ -88,6 +89,7 @@ _CASE_KEYS = frozenset(
         "each",
         "function",
         "unused",
+        "workspace",
     ]
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -162,6 +164,7 @@ class Case:
     :ivar temporaries: tensors for the time of the call.
     :ivar calls: the calls, in order.
     :ivar each: parameter with the number of repetitions, whose index is ``i``; None: once.
+    :ivar workspace: call that returns the size of the workspace of the only call.
     :ivar unused: parameters that the calls do not need.
     :ivar function: a handwritten C++ function instead of calls.
     """
@@ -177,6 +180,7 @@ class Case:
     calls: tuple[Text, ...] = ()
     each: Text | None = None
     unused: tuple[Text, ...] = ()
+    workspace: Text | None = None
     function: str = ""
 
 
@@ -393,5 +397,6 @@ def _case(name: str, value: Value, number: int) -> Case:
         calls=tuple(x for x in calls if x is not None),
         each=one("each"),
         unused=many("unused"),
+        workspace=one("workspace"),
         function=function,
     )

@@ -39,6 +39,12 @@ class Backend {
   virtual void run(Call& call, const Function& function,
                    const std::vector<Argument>& arguments) = 0;
 
+  // As run, for a function with a workspace whose size another function returns.
+  virtual void run_sized(Call&, const Function& function, const std::vector<Argument>&,
+                         const Function&, const std::vector<Argument>&) {
+    refuse(std::string(function.name) + " needs a workspace that this shape of calls cannot give");
+  }
+
   // Number of executors or descriptors that are cached, and of those that were created.
   virtual size_t cached() const { return 0; }
   virtual uint64_t created() const { return 0; }
@@ -106,22 +112,31 @@ class Plan {
  public:
   explicit Plan(Call& call) : call_(call) {}
 
-  // Checks a call and adds it. Throws Error with DL_NOT_SUPPORTED if an argument is not documented.
+  // Checks a call and adds it, unless it would write no element: libraries differ in what they do
+  // with empty tensors. Throws Error with DL_NOT_SUPPORTED if an argument is not documented.
   void call(const Function& function, std::initializer_list<Argument> arguments) {
     Step step;
     step.function = &function;
     step.arguments = arguments;
     std::vector<Step> after;
     size_t position = 0;
+    bool writes = false, is_empty = true;
     for (int i = 0; i < function.count; ++i) {
       const ArgumentFacts& facts = function.arguments[i];
-      if (facts.automatic != ArgumentFacts::kNo) continue;
+      if (facts.is_filled()) continue;
       Argument& argument = step.arguments[position++];
       if (View* view = std::get_if<View>(&argument.value)) {
+        // Many functions document one dimension at least, and take a scalar as such a tensor.
+        if (view->ndim == 0 && facts.min_ndim == 1) *view = as_vector(*view);
         check(function, facts, *view);
+        if (facts.writes) {
+          writes = true;
+          is_empty = is_empty && view->numel() == 0;
+        }
         if ((!facts.strided || view->contiguous_only) && !view->is_contiguous())
           *view = contiguous(facts, *view, after);
       } else if (const Views* views = std::get_if<Views>(&argument.value)) {
+        is_empty = is_empty && !facts.writes;
         for (const View& each : *views) {
           check(function, facts, each);
           if (!facts.strided && !each.is_contiguous())
@@ -129,8 +144,20 @@ class Plan {
         }
       }
     }
+    if (writes && is_empty) return;
     steps_.push_back(std::move(step));
     for (Step& each : after) steps_.push_back(std::move(each));
+  }
+  // As call, with the function that returns the size of the workspace.
+  void call(const Function& function, std::initializer_list<Argument> arguments,
+            const Function& sizing, std::initializer_list<Argument> sizing_arguments) {
+    const size_t before = steps_.size();
+    call(function, arguments);
+    for (size_t i = before; i < steps_.size(); ++i) {
+      if (steps_[i].function != &function) continue;
+      steps_[i].sizing = &sizing;
+      steps_[i].sizing_arguments = sizing_arguments;
+    }
   }
   void act(Action action) {
     Step step;
@@ -144,7 +171,10 @@ class Plan {
     bool wrote = false;
     for (Step& step : steps_) {
       try {
-        if (step.function != nullptr)
+        if (step.sizing != nullptr)
+          call_.backend().run_sized(call_, *step.function, step.arguments, *step.sizing,
+                                    step.sizing_arguments);
+        else if (step.function != nullptr)
           call_.backend().run(call_, *step.function, step.arguments);
         else
           step.action(call_);
@@ -162,15 +192,23 @@ class Plan {
   struct Step {
     const Function* function = nullptr;
     std::vector<Argument> arguments;
+    const Function* sizing = nullptr;
+    std::vector<Argument> sizing_arguments;
     Action action;
   };
+
+  static View as_vector(View view) {
+    view.ndim = 1;
+    view.sizes[0] = view.strides[0] = 1;
+    return view;
+  }
 
   static bool writes_outputs(const Step& step) {
     if (step.function == nullptr) return true;
     size_t position = 0;
     for (int i = 0; i < step.function->count; ++i) {
       const ArgumentFacts& facts = step.function->arguments[i];
-      if (facts.automatic != ArgumentFacts::kNo) continue;
+      if (facts.is_filled()) continue;
       const Argument& argument = step.arguments[position++];
       if (!facts.writes || argument.is_null()) continue;
       const View* view = argument.view();

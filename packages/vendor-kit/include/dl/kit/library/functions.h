@@ -20,9 +20,22 @@ struct ArgumentFacts {
   bool reads, writes, strided;
   uint32_t dtypes;
   int8_t min_ndim, max_ndim;
-  // Filled from the call, not by an expression.
-  enum Automatic : uint8_t { kNo, kStream, kHandle, kWorkspace, kWorkspaceSize, kDescriptor };
+  // Filled from the call, not by an expression. kDescriptor: of the tensor that follows;
+  // kOnlyDescriptor: an expression gives a tensor, of which only the descriptor is passed.
+  enum Automatic : uint8_t {
+    kNo,
+    kStream,
+    kHandle,
+    kWorkspace,
+    kWorkspaceSize,
+    kDescriptor,
+    kWorkspaceResult,
+    kOnlyDescriptor
+  };
   Automatic automatic;
+
+  // Returns true if no expression gives this argument.
+  bool is_filled() const { return automatic != kNo && automatic != kOnlyDescriptor; }
 };
 
 // The value that is passed for one argument.

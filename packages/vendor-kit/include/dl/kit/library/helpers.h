@@ -2,6 +2,7 @@
 #ifndef DL_KIT_LIBRARY_HELPERS_H_
 #define DL_KIT_LIBRARY_HELPERS_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -112,6 +113,44 @@ inline View require(const Call& call, diopiTensorHandle_t* slot, const Ints& siz
   const diopiSize_t shape{sizes.data(), static_cast<int64_t>(sizes.size())};
   if (diopiRequireTensor(call.context(), slot, &shape, nullptr,
                          static_cast<diopiDtype_t>(dtype.value), diopi_device) != diopiSuccess)
+    throw Error(DL_OUT_OF_MEMORY,
+                "the host has no memory for the result of " + std::string(call.name()),
+                "diopiRequireTensor");
+  return view_of(*slot);
+}
+
+// As require, with the sizes and dtype of a tensor, in a diopiMemoryFormat_t. Preserve keeps the
+// order of a tensor without gaps.
+inline View require_like(const Call& call, diopiTensorHandle_t* slot, const View& x,
+                         int64_t format) {
+  Ints order;  // dimensions, the outermost in memory first
+  for (int32_t d = 0; d < x.ndim; ++d) order.push_back(d);
+  const int64_t channels_last = format == ChannelsLast     ? 4
+                                : format == ChannelsLast3d ? 5
+                                : format == ChannelsLast1d ? 3
+                                                           : 0;
+  if (channels_last != 0) {
+    if (x.ndim != channels_last) refuse("a memory format for another number of dimensions");
+    order.erase(order.begin() + 1);
+    order.push_back(1);
+  } else if (format == Preserve) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return x.strides[a] > x.strides[b]; });
+    View sorted = permuted(x, order);
+    if (!sorted.is_contiguous()) std::sort(order.begin(), order.end());
+  } else if (format != Contiguous) {
+    refuse("an unknown memory format");
+  }
+  Ints strides(order.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const size_t d = static_cast<size_t>(order[i]);
+    strides[d] = stride;
+    stride *= std::max<int64_t>(x.sizes[d], 1);
+  }
+  const diopiSize_t sizes{x.sizes, x.ndim}, steps{strides.data(), x.ndim};
+  if (diopiRequireTensor(call.context(), slot, &sizes, &steps, static_cast<diopiDtype_t>(x.dtype),
+                         diopi_device) != diopiSuccess)
     throw Error(DL_OUT_OF_MEMORY,
                 "the host has no memory for the result of " + std::string(call.name()),
                 "diopiRequireTensor");

@@ -53,6 +53,18 @@ inline View transposed(const View& x, int64_t dim0, int64_t dim1) {
   return view;
 }
 inline View t(const View& x) { return x.ndim < 2 ? x : transposed(x, -2, -1); }
+// One dimension behind all others, whose order is kept.
+inline View moved_to_last(const View& x, int64_t dim) {
+  View view = x;
+  const int32_t from = dimension(x, dim);
+  for (int32_t d = from; d + 1 < x.ndim; ++d) {
+    view.sizes[d] = x.sizes[d + 1];
+    view.strides[d] = x.strides[d + 1];
+  }
+  view.sizes[x.ndim - 1] = x.sizes[from];
+  view.strides[x.ndim - 1] = x.strides[from];
+  return view;
+}
 inline View permuted(const View& x, const Ints& dims) {
   View view = x;
   if (static_cast<int64_t>(dims.size()) != x.ndim) refuse("a permutation names other dimensions");
