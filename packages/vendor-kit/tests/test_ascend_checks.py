@@ -254,6 +254,22 @@ def test_the_workspace_is_used_on_the_stream(library: Library) -> None:
     assert (found == 0xA5).all()
 
 
+def test_bytes_behind_a_written_block_change_on_demand(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = library.allocate(96)
+    value = np.arange(8, dtype="float32")
+    blocks = [library.tensor(value, base=base + 32 * i) for i in range(2)]
+    library.copy(base + 32, value.ctypes.data, value.nbytes, 1)
+    source = library.tensor(value)
+    library.call("aclnnNeg", source, blocks[0])
+    assert np.array_equal(blocks[1].numpy(), value)
+    monkeypatch.setenv("FAKE_ACLNN_SPILL", "1")
+    library.call("aclnnNeg", source, blocks[0])
+    assert np.array_equal(blocks[0].numpy(), -value)
+    assert (blocks[1].numpy().view("uint8") == 0xA5).all()
+
+
 def test_empty_tensors_need_no_workspace(library: Library) -> None:
     x = library.tensor(np.zeros((0, 3), "float32"))
     size, executor = library.plan("aclnnRelu", x, library.tensor(np.zeros((0, 3), "float32")))

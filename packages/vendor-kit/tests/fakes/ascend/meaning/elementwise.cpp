@@ -114,7 +114,15 @@ MEANING(Real) { RUN(diopiReal, out, self); }
 
 MEANING(Abs) { RUN(diopiAbs, out, self); }
 MEANING(Neg) { RUN(diopiNeg, out, self); }
-MEANING(Sign) { RUN(diopiSign, result, self); }
+// For complex numbers the number divided by its absolute value.
+MEANING(Sign) {
+  const bool is_complex =
+      self.dtype() == diopi_dtype_complex64 || self.dtype() == diopi_dtype_complex128;
+  if (is_complex)
+    RUN(diopiSgn, result, self);
+  else
+    RUN(diopiSign, result, self);
+}
 MEANING(Ceil) { RUN(diopiCeil, out, self); }
 MEANING(Floor) { RUN(diopiFloor, out, self); }
 MEANING(Round) { RUN(dlopRound, out, self); }

@@ -80,6 +80,21 @@ Owned ones_for(const Bound& tensor) {
   return memory;
 }
 
+// Devices move whole 32-byte units, so that up to 32 bytes behind a written storage may change; a
+// host leaves as many bytes behind each block. With FAKE_ACLNN_SPILL=1 they do change.
+constexpr uintptr_t kSpill = 32;
+
+void spill(const Function& function, std::vector<Argument>& arguments, int32_t device) {
+  const char* setting = std::getenv("FAKE_ACLNN_SPILL");
+  if (setting == nullptr || std::strcmp(setting, "1") != 0) return;
+  for_each_tensor(function, arguments, [&](const Check&, bool written, Bound& tensor) {
+    if (!written || elements(tensor) == 0) return;
+    const size_t bytes = element_bytes(tensor.dtype) * static_cast<size_t>(product(tensor.storage));
+    const char* end = static_cast<const char*>(tensor.base) + bytes;
+    if (void* behind = fakeAclHostAddress(device, end, kSpill)) std::memset(behind, 0xA5, kSpill);
+  });
+}
+
 class Key {
  public:
   explicit Key(const std::string& name) : text_(name) {}
@@ -194,6 +209,7 @@ int perform(const Function& function, const std::vector<Argument>& bound, int32_
       return copy;
     };
     find_meaning(function.name)->run(resolve(function, bound, memory, true));
+    spill(function, arguments, device);
   } catch (const std::exception& error) {
     take_data_error();
     return fail(error.what());
