@@ -44,5 +44,5 @@ def test_cases_of_grids(vendor: Vendor) -> None:
 
 def test_grids_of_what_is_no_line(vendor: Vendor) -> None:
     out = out_like(vendor, (2, 3), "float32")
-    with pytest.raises(OperatorError, match=r"\[diopiMeshGrid\] input 0 has 2 dimensions"):
+    with pytest.raises(OperatorError, match=r"\[diopiMeshGrid\] inputs\[0\] has 2 dimensions"):
         vendor.op.MeshGrid([out, out], [out, out])

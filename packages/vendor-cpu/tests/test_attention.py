@@ -223,7 +223,7 @@ def test_flash_attention_counts_windows_from_the_end(
 
 def test_attention_names_what_does_not_go_together(vendor: Vendor) -> None:
     q, k = (out_like(vendor, shape, "float32") for shape in [(1, 3, 4, 8), (1, 2, 4, 8)])
-    with pytest.raises(OperatorError, match="q has 3 heads, not a multiple of the 2 of k and v"):
+    with pytest.raises(OperatorError, match=r"q has 3 heads; .* a multiple of the 2 heads of k"):
         vendor.op.dlopAttention(q, None, q, k, k, None, 1.0, False)
     mask = out_like(vendor, (4, 3), "float32")
     with pytest.raises(OperatorError, match=r"mask has 3 elements in dim 1 .* broadcast to 4"):
@@ -368,7 +368,7 @@ def test_bad_arguments_of_dropout_and_layouts_are_reported(vendor: Vendor) -> No
         customized(x, "BSH")
     joined = out_like(vendor, (1, 3, 8), "float32")
     for heads in (0, -1, 3):
-        with pytest.raises(OperatorError, match=f"rows of 8, not a multiple of {heads} heads"):
+        with pytest.raises(OperatorError, match=f"rows of 8 .* a multiple of {heads} heads"):
             customized(joined, "SBH", heads)
     with pytest.raises(OperatorError, match="mask has 4 elements in dim 1"):
         customized(x, "BSND", mask=out_like(vendor, (3, 4), "bool"))

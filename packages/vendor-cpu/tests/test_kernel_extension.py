@@ -400,7 +400,7 @@ def test_a_damaged_or_swapped_entry_is_refused(
 
 
 def test_the_code_of_a_swapped_entry_does_not_run(vendor: Vendor, folder: Path) -> None:
-    """It would compute something else: only the check prevents that."""
+    """The swapped code computes another constant; only the check of the entry detects that."""
     assert run_constant(vendor, 1) == 1
     (entry,) = entries(folder)
     assert run_constant(vendor, 2) == 2

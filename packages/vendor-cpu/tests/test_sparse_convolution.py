@@ -69,7 +69,12 @@ def test_the_middle_of_a_submanifold_is_not_read(vendor: Vendor) -> None:
         (ONE_CELL, [4], {}, "4 pairs at position 0 of indiceNum: the capacity is 3"),
         (ONE_CELL, [-1], {}, "-1 pairs at position 0"),
         (ONE_CELL, [2], {"numActOut": -1}, "numActOut is -1"),
-        (ONE_CELL, [2], {"numActOut": 3, "_subM": 1}, "as many rows as the features: 2, not 3"),
+        (
+            ONE_CELL,
+            [2],
+            {"numActOut": 3, "_subM": 1},
+            "numActOut is 3; a submanifold convolution needs the rows of features, 2",
+        ),
         (ONE_CELL, [2, 0], {}, r"indicePairs has the shape \[1, 2, 3\]; it needs \[2, 2, \*\]"),
         (ONE_CELL[0], [2], {}, "indicePairs has the shape"),
     ],
@@ -83,9 +88,9 @@ def test_bad_pairs_are_reported(
 
 def test_filters_have_to_fit(vendor: Vendor) -> None:
     for shape, message in (
-        ((2, 1, 1), "filters have 2 cells, indiceNum has 1"),
-        ((1, 3, 1), "the last dimensions of filters must be 1"),
-        ((1,), "the last dimensions of filters"),
+        ((2, 1, 1), "filters have 2 cells, but indiceNum has 1"),
+        ((1, 3, 1), "the last two dimensions of filters must be the columns of features, 1,"),
+        ((1,), "the last two dimensions of filters"),
     ):
         filters = out_like(vendor, shape, "float64")
         with pytest.raises(OperatorError, match=message):

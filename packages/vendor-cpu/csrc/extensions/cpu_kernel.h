@@ -57,12 +57,12 @@ struct dl_cpu_block {
 };
 
 [[noreturn]] __attribute__((noinline, cold)) inline void dl_cpu_no_argument(int index) {
-  throw std::out_of_range("reads argument " + std::to_string(index) +
-                          ", which the launch did not pass");
+  throw std::out_of_range("argument " + std::to_string(index) +
+                          " is missing: the launch did not pass it");
 }
 
-// Return argument `index` of the launch, which must have been passed as a T. The launch fails if it
-// has no such argument.
+// Return argument `index` of the launch, which must have been passed as a T. If the launch did not
+// pass this argument, throw, which makes the launch fail.
 template <typename T>
 T dl_cpu_argument(const void* const* arguments, int index) {
   if (arguments[index] == nullptr) dl_cpu_no_argument(index);

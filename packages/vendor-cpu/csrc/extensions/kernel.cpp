@@ -257,7 +257,8 @@ class Launch {
                                 : std::aligned_alloc(64, (block.shared_bytes + 63) / 64 * 64),
         std::free);
     block.shared = shared.get();
-    if (block.shared_bytes != 0 && block.shared == nullptr) return fail("has no shared memory");
+    if (block.shared_bytes != 0 && block.shared == nullptr)
+      return fail("could not allocate its shared memory", "");
     try {
       for (int64_t i = begin; i < end; ++i) {
         block.index[0] = static_cast<uint32_t>(i % block.grid[0]);
@@ -266,18 +267,19 @@ class Launch {
         function_.code(&block, arguments_);
       }
     } catch (const std::exception& error) {
-      fail(error.what());
+      fail("threw: ", error.what());
     } catch (...) {
-      fail("an exception that is not a std::exception");
+      fail("threw an exception that is not a std::exception", "");
     }
   }
 
-  void fail(const char* what) noexcept {
+  // Record the first failure: a predicate whose subject is the kernel.
+  void fail(const char* predicate, const char* message) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
-      if (failure_.empty()) failure_ = std::string("threw: ") + what;
+      if (failure_.empty()) failure_ = std::string(predicate) + message;
     } catch (...) {
-      failure_ = "threw";
+      failure_ = "failed";
     }
   }
 

@@ -129,8 +129,8 @@ inline diopiError_t attention_operand(const char* op, const char* name, const Te
   }
   if (is_joined(layout)) {
     if (heads < 1 || operand->width % heads != 0)
-      return fail(op, "%s has rows of %lld, not a multiple of %lld heads", name,
-                  (long long)operand->width, (long long)heads);
+      return fail(op, "%s has rows of %lld elements; the number must be a multiple of %lld heads",
+                  name, (long long)operand->width, (long long)heads);
     operand->heads = heads;
     operand->width /= heads;
     operand->head_step = operand->width * operand->column_step;
@@ -153,8 +153,9 @@ struct AttentionInputs {
     const int last = dimensions(layout) - 1;
     if (is_joined(layout) && keys.ndim == last + 1 && q.width > 0) {
       if (keys.sizes[last] % q.width != 0)
-        return fail(op, "k has rows of %lld, not a multiple of the head size %lld",
-                    (long long)keys.sizes[last], (long long)q.width);
+        return fail(
+            op, "k has rows of %lld elements; the number must be a multiple of the head size, %lld",
+            (long long)keys.sizes[last], (long long)q.width);
       key_heads = keys.sizes[last] / q.width;
     }
     DL_TRY(attention_operand(op, "k", keys, layout, key_heads, &k));
@@ -168,8 +169,9 @@ struct AttentionInputs {
                   (long long)k.width);
     }
     if (k.heads < 1 || q.heads % k.heads != 0) {
-      return fail(op, "q has %lld heads, not a multiple of the %lld of k and v", (long long)q.heads,
-                  (long long)k.heads);
+      return fail(op,
+                  "q has %lld heads; the number must be a multiple of the %lld heads of k and v",
+                  (long long)q.heads, (long long)k.heads);
     }
     if (k.dtype != q.dtype || v.dtype != q.dtype || !is_floating(q.dtype))
       return diopiDtypeNotSupported;

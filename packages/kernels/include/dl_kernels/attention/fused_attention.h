@@ -156,7 +156,7 @@ struct FusedLayer {
                                {"size_per_head", width},
                                {"max_seq_len", slots}}));
     if (heads % key_heads != 0)
-      return fail(op, "local_head_num is %lld, not a multiple of local_kv_head_num, %lld",
+      return fail(op, "local_head_num is %lld; it must be a multiple of local_kv_head_num, %lld",
                   (long long)heads, (long long)key_heads);
     if (rotated < 0 || rotated > width || rotated % 2 != 0)
       return fail(op, "rotary_embedding is %lld; it must be even, from 0 to size_per_head, %lld",
@@ -164,8 +164,10 @@ struct FusedLayer {
     int64_t columns = 0;
     if (heads > (int64_t{1} << 60) ||
         __builtin_mul_overflow(heads + 2 * key_heads, width, &columns))
-      return fail(op, "the columns of %lld heads of %lld overflow int64", (long long)heads,
-                  (long long)width);
+      return fail(op,
+                  "the columns of qkv_weight overflow int64: local_head_num is %lld, "
+                  "size_per_head %lld",
+                  (long long)heads, (long long)width);
     rows_ = ref(inoutput);
     weight_ = ref(weight);
     keys_ = ref(key_cache);

@@ -21,12 +21,12 @@ inline diopiError_t check_paged_shape(const char* op, const PagedShape& shape) {
                              {"dim", shape.width},
                              {"block_size", shape.block_size}}));
   if (shape.heads % shape.key_heads != 0)
-    return fail(op, "num_heads is %lld, not a multiple of num_kv_heads, %lld",
+    return fail(op, "num_heads is %lld; it must be a multiple of num_kv_heads, %lld",
                 (long long)shape.heads, (long long)shape.key_heads);
   int64_t row = 0;
   if (__builtin_mul_overflow(shape.heads, shape.width, &row))
-    return fail(op, "rows of %lld heads of %lld are too long: their size overflows int64",
-                (long long)shape.heads, (long long)shape.width);
+    return fail(op, "a row of %lld heads of %lld elements overflows int64", (long long)shape.heads,
+                (long long)shape.width);
   return diopiSuccess;
 }
 
@@ -37,8 +37,8 @@ inline diopiError_t check_pages(const char* op, const char* name, const TensorRe
   if (pages.ndim == 3) return check_sizes(op, name, pages, {kAnySize, shape.block_size, row});
   DL_TRY(check_sizes(op, name, pages, {kAnySize, row}));
   if (pages.sizes[0] % shape.block_size == 0) return diopiSuccess;
-  return fail(op, "%s has %lld rows, not a multiple of %lld", name, (long long)pages.sizes[0],
-              (long long)shape.block_size);
+  return fail(op, "%s has %lld rows; the number must be a multiple of block_size, %lld", name,
+              (long long)pages.sizes[0], (long long)shape.block_size);
 }
 
 // Copies the page numbers that sequences use; unused entries of the table become 0.

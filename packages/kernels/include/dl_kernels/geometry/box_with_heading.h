@@ -15,7 +15,8 @@ struct InBox {
   bool inside;
 };
 
-// x, y, z of the center of the bottom, dx, dy, dz, heading.
+// A box of 7 numbers: x, y, z of the center of its bottom face, its sizes dx, dy, dz, and its
+// heading.
 struct BoxWithHeading {
   const double* box;
   double c, s;

@@ -48,7 +48,7 @@ DL_DEVICE near_t<I, R> fold(const R& r, const compute_t<I> (&x)[N]) {
   }
 }
 
-// A reduction whose outputs are each shared by `ranges` pieces of work. Partial result k belongs to
+// A reduction that combines each output from `ranges` partial results. Partial result k belongs to
 // output k % outputs.
 template <class I, class R>
 struct Reduction {
@@ -59,7 +59,8 @@ struct Reduction {
   Store<typename R::Acc> store;
   int64_t ranges;
   typename R::Wide* parts;  // null if there is one range
-  // The reduced dimensions as contiguous segments, in pieces, several of which form a range.
+  // The reduced dimensions consist of contiguous segments of `segment` elements (0: strided
+  // elements). Segments are split into pieces of `piece` elements; `in_range` pieces form a range.
   int64_t segment, piece, pieces, in_range;
 
   DL_DEVICE void put(int64_t output, int64_t range, int64_t offset, near_t<I, R> value) const {
@@ -160,7 +161,7 @@ DL_KERNEL void reduce_rows_kernel(Reduction<I, R> job, int lanes) {
   }
 }
 
-// Combine the pieces of an output, in order.
+// Combine the partial results of an output, in order.
 template <class R>
 struct ReduceParts {
   using Wide = typename R::Wide;

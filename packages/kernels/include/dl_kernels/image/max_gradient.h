@@ -1,10 +1,10 @@
 // The gradient of max pooling: add every output's gradient to the cell of its maximum.
 //
-//   check_positions(launch, op, places, count, cells)   they must be in [0, cells)
+//   check_positions(launch, op, places, count, cells)   check that places are in [0, cells)
 //   add_maxima(launch, planes, adaptive, to, grads, places)
 //
-// For every output, `places` holds the index of that cell in its plane, which may be outside the
-// window.
+// For every output, `places` holds the index of the maximum in its input plane. This index may be
+// outside the output's window.
 #ifndef DL_KERNELS_IMAGE_MAX_GRADIENT_H_
 #define DL_KERNELS_IMAGE_MAX_GRADIENT_H_
 

@@ -320,19 +320,19 @@ int main() {
     return 1;
   }
   if (!collectives_agree(launch, false) || !collectives_agree(launch, true)) {
-    std::puts("the collectives of a block do not agree with loops");
+    std::puts("the collectives of a block differ from the reference loops");
     return 1;
   }
   if (!lines_agree(launch)) {
-    std::puts("the collectives of the lines of a block do not agree with loops");
+    std::puts("the collectives of the lines of a block differ from the reference loops");
     return 1;
   }
   if (!all_sums_agree(launch)) {
-    std::puts("reductions do not agree with loops");
+    std::puts("reductions differ from the reference loops");
     return 1;
   }
   if (!products_agree(launch)) {
-    std::puts("the matrix product does not agree with loops");
+    std::puts("the matrix product differs from the reference loops");
     return 1;
   }
   // Rows of several tiles, and tiles of several rows.
@@ -341,7 +341,7 @@ int main() {
     return 1;
   }
   if (!attention_agrees(launch)) {
-    std::puts("attention does not agree with loops");
+    std::puts("attention differs from the reference loops");
     return 1;
   }
   return 0;

@@ -1,5 +1,5 @@
-// Compares a convolution and its gradients with loops, in contiguous and channels-last layout; the
-// exit status is 0 if they agree. Elements are small integers, so sums are exact.
+// Compares convolutions and their gradients with reference loops, in contiguous and channels-last
+// layout. The exit status is 0 if all agree. Elements are small integers, so sums are exact.
 #include <cstdio>
 #include <vector>
 
@@ -126,8 +126,9 @@ int main() {
     for (const bool beside : {false, true}) {
       for (const bool weight_beside : {false, true}) {
         if (agrees(launch, shape, beside, weight_beside)) continue;
-        std::printf("a convolution with %lld channels, %lld filters does not agree with loops\n",
-                    static_cast<long long>(shape.channels), static_cast<long long>(shape.filters));
+        std::printf(
+            "a convolution (%lld channels, %lld filters) differs from the reference loops\n",
+            static_cast<long long>(shape.channels), static_cast<long long>(shape.filters));
         return 1;
       }
     }
