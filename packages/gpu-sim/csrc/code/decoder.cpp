@@ -105,7 +105,8 @@ const Operand& Decoder::operand(size_t index) const {
 
 void Decoder::want_operands(size_t least, size_t most) const {
   if (operands() < least || operands() > most)
-    refuse("it has " + std::to_string(operands()) + " operands");
+    refuse(std::to_string(operands()) + " operands were given; expected " +
+           (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most));
 }
 
 bool Decoder::find_register(std::string_view name, Type& type, uint32_t& place) const {
@@ -208,7 +209,7 @@ uint32_t Decoder::read(const Operand& operand, Type type, bool wider) {
       if (find_register(operand.name, found, place)) {
         if (found.kind == Kind::kPredicate || found.bytes < type.bytes ||
             (found.bytes > type.bytes && !wider))
-          refuse("register '" + std::string(operand.name) + "' has another size");
+          refuse("register '" + std::string(operand.name) + "' has the wrong size");
         return place;
       }
       if (operand.name == "WARP_SZ") return constant(kLanes, type.bytes);
@@ -231,7 +232,7 @@ uint32_t Decoder::write(const Operand& operand, Type type, bool wider) {
     refuse("the result must be a register");
   if (found.kind == Kind::kPredicate || found.bytes < type.bytes ||
       (found.bytes > type.bytes && !wider))
-    refuse("register '" + std::string(operand.name) + "' has another size");
+    refuse("register '" + std::string(operand.name) + "' has the wrong size");
   return place;
 }
 

@@ -89,9 +89,9 @@ void cp(Decoder& decoder) {
   decoder.want_operands(3, 4);
   const uint64_t bytes = decoder.literal(2);
   if (bytes != 16 && (cache == 1 || (bytes != 4 && bytes != 8)))
-    decoder.refuse("the size must be 4, 8 or 16 bytes, with .cg 16");
+    decoder.refuse("the size must be 4, 8 or 16 bytes (16 with .cg)");
   decoder.address(decoder.operand(1));
-  if (out.a_bytes != 8) decoder.refuse("a global address has 64 bits");
+  if (out.a_bytes != 8) decoder.refuse("the global address must have 64 bits");
   out.b = out.a;
   const auto plus = static_cast<int32_t>(out.plus);
   decoder.address(decoder.operand(0));

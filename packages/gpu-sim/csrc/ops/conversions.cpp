@@ -404,9 +404,9 @@ void cvt(Decoder& decoder) {
   const bool floats = d != Shape::kWhole && s != Shape::kWhole;
   if (d == Shape::kWhole && s != Shape::kWhole && whole < 0)
     decoder.refuse("it needs one of .rni, .rzi, .rmi, .rpi");
-  if (!floats && d != Shape::kWhole && plain < 0) decoder.refuse("it needs a rounding");
+  if (!floats && d != Shape::kWhole && plain < 0) decoder.refuse("it needs a rounding modifier");
   if (d == Shape::kWhole && s == Shape::kWhole && (choice & ~kSaturate) != 0)
-    decoder.refuse("integers are not rounded");
+    decoder.refuse("a conversion between integers takes no rounding modifier");
   decoder.out.d = decoder.write(0, Type{Kind::kBits, into.bytes}, true);
   decoder.out.a = decoder.read(1, from, true);
   decoder.out.d_bytes = decoder.width(decoder.operand(0), into);

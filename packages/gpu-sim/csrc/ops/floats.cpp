@@ -148,7 +148,7 @@ void mad(Decoder& decoder) {
 
 void fma(Decoder& decoder) {
   const Modifiers m = modifiers(decoder);
-  if (!m.rounds) decoder.refuse("it needs a rounding");
+  if (!m.rounds) decoder.refuse("it needs a rounding modifier");
   const bool positive = decoder.take("relu");
   const Type type = decoder.type();
   if (is_half(type)) return half_or_refuse(decoder, positive ? "fma.relu" : "fma", type, m);

@@ -76,8 +76,8 @@ uint8_t* out_of_bounds(Warp& warp, const Instruction& here, uint32_t lane, Space
       const auto* near = nearest(space == Space::kShared ? image.shared : image.local, address);
       if (space == Space::kShared && address >= kDynamicShared)
         return text + ": " + std::to_string(warp.launch.config().dynamic_shared) +
-               " bytes of dynamic shared memory exist";
-      if (near == nullptr) return text + ": there is none";
+               " bytes of dynamic shared memory were requested";
+      if (near == nullptr) return text + ": the kernel has no " + name_of(space) + " memory";
       Region region;
       region.base = near->offset;
       region.size = near->bytes;
@@ -86,7 +86,8 @@ uint8_t* out_of_bounds(Warp& warp, const Instruction& here, uint32_t lane, Space
     }
     const Region* near =
         DeviceMemory::is_device_address(address) ? warp.launch.memory().nearest(address) : nullptr;
-    return text + ": " + (near == nullptr ? "no memory of the device" : relation(address, *near));
+    return text + ": " +
+           (near == nullptr ? "this address is not in device memory" : relation(address, *near));
   });
   warp.launch.fail(Outcome::kIllegalAddress, false);
   return nullptr;

@@ -44,8 +44,9 @@ void Warp::step_control(const Instruction& here, uint32_t mask) {
       break;
     default: {
       const std::string& why = code().extras[static_cast<size_t>(here.extra)].text;
-      launch.report_lanes(Fault::kUnsupported, *this, mask, here, 0,
-                          [&] { return "the simulator does not support " + why; });
+      launch.report_lanes(Fault::kUnsupported, *this, mask, here, 0, [&] {
+        return "the simulator does not support the instruction at " + why;
+      });
       launch.fail(Outcome::kIllegalInstruction, true);
     }
   }
@@ -130,18 +131,17 @@ void Warp::enter(const Instruction& here, uint32_t mask, int routine) {
     });
     launch.fail(Outcome::kFailed, true);
   };
-  if (!callee.routine->defined) return invalid("it is declared, but not defined");
+  if (!callee.routine->defined) return invalid("the function is declared, but not defined");
   const size_t arguments = callee.parameters.size();
   const size_t results = callee.results.size();
   if (call.places.size() != arguments || call.more.size() != results)
-    return invalid("it has other parameters");
+    return invalid("the function has other parameters than the call");
   Frame* caller = group->frame;
   if (caller->depth >= kMostDepth) return invalid("calls are nested too deeply");
   for (const Frame* each = caller; each != nullptr && callee.has_local; each = each->caller)
     if (each->code == &callee) {
       launch.report_lanes(Fault::kUnsupported, *this, mask, here, 0, [&] {
-        return "the simulator does not support that a function with local variables calls itself: "
-               "'" +
+        return "the simulator does not support recursion in a function with local variables: '" +
                std::string(callee.routine->name) + "'";
       });
       launch.fail(Outcome::kIllegalInstruction, true);
