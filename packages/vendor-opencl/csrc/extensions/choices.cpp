@@ -25,9 +25,9 @@ std::string name_of(const ProductPlan& plan) {
   return name;
 }
 
-// The heuristic's plan first.
+// Names of the candidate plans. The first one is the plan that the heuristic chose, `usual`.
 std::string candidates(const ProductCall& call, const ProductPlan& usual) {
-  // Elements of all pieces, which need memory.
+  // Bounds the workspace, which holds a partial product for each piece.
   constexpr int64_t kMostElements = int64_t(1) << 24;
   std::string names = name_of(usual);
   for (const bool large : {false, true}) {

@@ -132,7 +132,7 @@ class ConvolutionDescriptor {
     if (call.weight.dtype == diopi_dtype_float16 &&
         all.set_attribute(object_, kFp16Alternative, 0) != kSuccess)
       return false;
-    // A release without this attribute has no less exact mode.
+    // May fail: releases without this attribute have no mode of lower precision to disable.
     (void)all.set_attribute(object_, kMathMode, kPedantic);
     return true;
   }

@@ -168,8 +168,8 @@ inline Address address_of(const void* memory) { return reinterpret_cast<Address>
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
              void**, void**))
 
-// Functions that extensions of the contract call: a driver without one still supports everything
-// else.
+// Functions called by extensions of the contract. A driver that lacks such a function still supports
+// everything else.
 #define DL_KIT_CUDA_EXTENSION_FUNCTIONS(X)                                                         \
   X(capture_begin, cuStreamBeginCapture_v2, Code (*)(Stream, int))                                 \
   X(capture_end, cuStreamEndCapture, Code (*)(Stream, Graph*))                                     \

@@ -160,8 +160,8 @@ inline constexpr PropertiesLayout kProperties5{792, 396}, kProperties6{1472, 116
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
              void**, void**))
 
-// Functions that extensions of the contract call: a driver without one still supports everything
-// else.
+// Functions called by extensions of the contract. A driver that lacks such a function still supports
+// everything else.
 #define DL_KIT_HIP_EXTENSION_FUNCTIONS(X)                                                          \
   X(capture_begin, hipStreamBeginCapture, Code (*)(Stream, int))                                   \
   X(capture_end, hipStreamEndCapture, Code (*)(Stream, Graph*))                                    \

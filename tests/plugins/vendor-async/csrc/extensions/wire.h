@@ -15,12 +15,13 @@ namespace dl::async_test {
 struct WorldName {
   char word[32];
   uint32_t user;
-  int32_t process;  // the process where the ranks meet: that of unique_id
+  int32_t process;  // process where the ranks meet; it created the id with unique_id
   uint64_t number;
-  Nonce nonce;  // of that process
+  Nonce nonce;  // nonce of `process`
 };
 
-/** Request of a rank to the process that has its world; bytes to send follow a call. */
+/** Request of a rank to the process where the ranks meet. After a kCall request, the rank sends the
+ * bytes that the call sends. */
 struct Request {
   enum Kind : int32_t { kJoin, kCall, kAbort };
 
@@ -37,14 +38,15 @@ struct Request {
   Terms terms;
 };
 
-/** The reply; it is followed by a message or, without an error, by what a call receives. */
+/** Reply to a request. The bytes after it are the error message or, after a successful kCall, the
+ * bytes that the call receives. */
 struct Reply {
   int32_t code;
   uint32_t message_bytes;
 };
 
-/** A socket to another process of this user. When that process ends, even if killed, every wait
- * ends. */
+/** A socket to another process of this user. All waits return when that process ends, even if it
+ * was killed. */
 class Connection {
  public:
   /** Throws Error if the process has ended or belongs to another user. */
@@ -73,7 +75,7 @@ class Connection {
   int32_t process_ = 0;
 };
 
-/** Return a socket that is found by that nonce. */
+/** Return a listening socket to which other processes connect by `nonce`. */
 File listen_as(const Nonce& nonce);
 
 }  // namespace dl::async_test
