@@ -49,7 +49,7 @@ def test_readme_has_the_compiler_command(tmp_path: Path) -> None:
     shutil.copy(here.with_name("bare.c"), tmp_path / "mine.c")
     python = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(line, shell=True, cwd=tmp_path, check=True, env={**os.environ, "PATH": python})
-    done = suite(tmp_path / "libmine.so", "--fname", "Neg", "--filter-dtype", "float32")
+    done = suite(tmp_path / "libmine.so", "--fname", "Neg", "--only-dtype", "float32")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -67,7 +67,7 @@ def test_library_that_needs_a_runtime_gets_it(compile_c: Compile, tmp_path: Path
     source.write_text(NEGATED)
     runtime = compile_c(source)
     needy = compile_c(Path(__file__).with_name("bare.c"), "-DNEEDS_RUNTIME")
-    chosen = ("--fname", "Neg", "--filter-dtype", "float32")
+    chosen = ("--fname", "Neg", "--only-dtype", "float32")
     done = suite(needy, "--runtime", str(runtime), *chosen)
     assert done.returncode == 0, done.stdout + done.stderr
     without = suite(needy, *chosen)

@@ -270,7 +270,7 @@ def test_a_captured_call_runs_together_with_the_suite(
     options = ["--library", str(bare), "--jobs", "1", "--cases", str(file)]
     assert main([*options, "-k", "captured"]) == 0
     assert "1 cases of 1 operators" in capsys.readouterr().out
-    assert main([*options, "--filter-dtype", "float32", "--fname", "diopiNeg"]) == 0
+    assert main([*options, "--only-dtype", "float32", "--fname", "diopiNeg"]) == 0
     of_float32 = [x for x in cases_of("diopiNeg") if x.dtype == "float32"]
     assert f"{len(of_float32) + 1} cases of 1 operators" in capsys.readouterr().out
 

@@ -73,7 +73,7 @@ def test_words_of_a_library_reach_its_report(narrow: Path, tmp_path: Path) -> No
     file = tmp_path / "report.json"
     command = [sys.executable, "-m", "dl_conformance", "--library", str(narrow), "--fname", "Add"]
     done = subprocess.run(
-        [*command, "--filter-dtype", "float64", "--json", str(file)], capture_output=True, text=True
+        [*command, "--only-dtype", "float64", "--json", str(file)], capture_output=True, text=True
     )
     assert f"diopiAdd: declined: {WORDS} (diopiDtypeNotSupported): " in done.stdout
     cases = [x for x in json.loads(file.read_text())["cases"] if x["status"] == "unsupported"]
@@ -82,7 +82,7 @@ def test_words_of_a_library_reach_its_report(narrow: Path, tmp_path: Path) -> No
 
 def test_words_of_a_library_reach_pytest(narrow: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "--pyargs", "dl_conformance"]
-    options = ["--library", str(narrow), "--fname", "Add", "--filter-dtype", "float64"]
+    options = ["--library", str(narrow), "--fname", "Add", "--only-dtype", "float64"]
     # The settings of this repository's own tests do not apply there.
     env = {**os.environ, "PYTEST_ADDOPTS": ""}
     where = {"cwd": narrow.parent, "env": env}

@@ -16,7 +16,7 @@ import pytest
 from diopi_proto.build import compile_library
 from dl_vendor_kit import include_dir
 
-CHOSEN = ("--fname", "Relu", "--filter-dtype", "float32", "-k", "not refused", "--jobs", "1")
+CHOSEN = ("--fname", "Relu", "--only-dtype", "float32", "-k", "not refused", "--jobs", "1")
 
 
 @pytest.fixture(scope="module")

@@ -39,9 +39,9 @@ def test_nothing_to_test_is_refused() -> None:
 
 
 def test_selection_of_nothing_is_refused(library: Path) -> None:
-    done = suite("--library", str(library), "--fname", "Abs", "--filter-dtype", "complex32")
+    done = suite("--library", str(library), "--fname", "Abs", "--only-dtype", "complex32")
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "--filter-dtype complex32 alone chooses none" in done.stdout + done.stderr
+    assert "--only-dtype complex32 alone chooses none" in done.stdout + done.stderr
 
 
 def test_vendor_is_tested_by_name() -> None:

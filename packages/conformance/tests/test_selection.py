@@ -87,12 +87,16 @@ EMPTY: dict[str, tuple[Selection, str]] = {
     ),
     "a dtype without cases": (
         Selection(operators=["Abs"], dtypes=["complex32"]),
-        "--fname Abs and --filter-dtype complex32 choose no case; --filter-dtype complex32 alone "
+        "--fname Abs and --only-dtype complex32 choose no case; --only-dtype complex32 alone "
         "chooses none",
+    ),
+    "no dtype that is left": (
+        Selection(operators=["Abs"], dtypes=["int8"], skipped_dtypes=["int8"]),
+        "--fname Abs, --only-dtype int8 and --skip-dtype int8 choose no case together",
     ),
     "checks, which have no dtype": (
         Selection(operators=["runtime"], dtypes=["float32"]),
-        "--fname runtime and --filter-dtype float32 choose no case together",
+        "--fname runtime and --only-dtype float32 choose no case together",
     ),
     "names without the rest": (
         Selection(operators=["Cos"], names=frozenset([ABS])),
@@ -132,7 +136,11 @@ UNKNOWN: dict[str, tuple[Selection, str]] = {
     ),
     "an unknown dtype": (
         Selection(dtypes=["float32", "fp16"]),
-        "--filter-dtype fp16: unknown dtype; the contract has int8, uint8, ",
+        "--only-dtype fp16: unknown dtype; the contract has int8, uint8, ",
+    ),
+    "an unknown dtype to leave out": (
+        Selection(skipped_dtypes=["fp16"]),
+        "--skip-dtype fp16: unknown dtype; the contract has int8, uint8, ",
     ),
     "a check": (
         Selection(names=frozenset(["runtime[blocks do overlap]"])),

@@ -30,7 +30,8 @@ class Options(Protocol):
     known_failures: str | None
     profile: str | None
     fname: list[str]
-    filter_dtype: list[str]
+    only_dtype: list[str]
+    skip_dtype: list[str]
     nhwc: bool
     model: list[str]
     cases: list[str]
@@ -105,11 +106,18 @@ def add_options(add: Add) -> None:
         help="operator name or pattern: Add, 'diopiFore*' (repeatable)",
     )
     add(
-        "--filter-dtype",
+        "--only-dtype",
         action="append",
         default=[],
         metavar="DTYPE",
-        help="dtype of the cases (repeatable)",
+        help="run only cases of this dtype (repeatable)",
+    )
+    add(
+        "--skip-dtype",
+        action="append",
+        default=[],
+        metavar="DTYPE",
+        help="leave out cases of this dtype, and mixed calls with it (repeatable)",
     )
     add("--nhwc", action="store_true", help="run only cases with channels-last tensors")
     add("--model", action="append", default=[], metavar="NAME", help="run only calls of this model")
@@ -175,7 +183,8 @@ def selection_of(options: Options) -> Selection:
         check_promises(options.profile, promised)
     return Selection(
         operators=options.fname,
-        dtypes=options.filter_dtype,
+        dtypes=options.only_dtype,
+        skipped_dtypes=options.skip_dtype,
         layout="channels-last" if options.nhwc else "",
         models=options.model,
         files=options.cases,

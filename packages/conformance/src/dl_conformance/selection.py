@@ -21,6 +21,7 @@ from .mixed import operand_dtypes
 from .models.model import all_models
 from .near import format_suggestions, near_cases, near_operators
 
+_ONLY, _SKIP = "--only-dtype", "--skip-dtype"
 MOST = 4
 """Maximum number of values of an option that messages show."""
 
@@ -36,6 +37,7 @@ class Selection:
     :ivar expression: ``-k`` expression on names of cases; see :mod:`.expression`.
     :ivar operators: names or patterns, with or without ``diopi``.
     :ivar dtypes: dtypes of the cases.
+    :ivar skipped_dtypes: dtypes that no case and no operand of a mixed call may have.
     :ivar layout: the only layout to select.
     :ivar models: models whose calls are selected.
     :ivar parts: number of random parts, one of which ``seed`` selects.
@@ -49,6 +51,7 @@ class Selection:
     expression: str = ""
     operators: Sequence[str] = ()
     dtypes: Sequence[str] = ()
+    skipped_dtypes: Sequence[str] = ()
     layout: str = ""
     models: Sequence[str] = ()
     parts: int = 1
@@ -111,12 +114,13 @@ class Selection:
 
     def _check(self) -> None:
         self._parsed  # noqa: B018 - raises if the expression is malformed
-        for dtype in self.dtypes:
-            if dtype not in DTYPES:
-                raise SelectionError(
-                    f"--filter-dtype {quote(dtype)}: unknown dtype; the contract has "
-                    f"{', '.join(DTYPES)}"
-                )
+        for option, dtypes in ((_ONLY, self.dtypes), (_SKIP, self.skipped_dtypes)):
+            for dtype in dtypes:
+                if dtype not in DTYPES:
+                    raise SelectionError(
+                        f"{option} {quote(dtype)}: unknown dtype; the contract has "
+                        f"{', '.join(DTYPES)}"
+                    )
         for name in self.models:
             if name not in all_models():
                 near = format_suggestions(get_close_matches(name, [*all_models()]))
@@ -151,6 +155,7 @@ class Selection:
     def _chosen(self, case: Case) -> bool:
         return (
             (not self.dtypes or case.dtype in self.dtypes)
+            and not (self.skipped_dtypes and self._skips(case))
             and (not self.layout or case.layout == self.layout)
             and (not self.models or not set(self.models).isdisjoint(case.models))
             and self._named(case.name)
@@ -158,6 +163,9 @@ class Selection:
             and self._parsed.means(case.name)
             and in_sample(case.name, self.parts, self.seed)
         )
+
+    def _skips(self, case: Case) -> bool:
+        return not operand_dtypes(case).union([case.dtype]).isdisjoint(self.skipped_dtypes)
 
     @staticmethod
     def _covers(case: Case, promised: Mapping[str, Sequence[str]]) -> bool:
@@ -168,7 +176,8 @@ class Selection:
 
 SHOWN: Mapping[str, Callable[[Selection], str]] = {
     "operators": lambda x: _repeated("--fname", x.operators),
-    "dtypes": lambda x: _repeated("--filter-dtype", x.dtypes),
+    "dtypes": lambda x: _repeated(_ONLY, x.dtypes),
+    "skipped_dtypes": lambda x: _repeated(_SKIP, x.skipped_dtypes),
     "layout": lambda x: "--nhwc",
     "models": lambda x: _repeated("--model", x.models),
     "names": lambda x: _repeated("--case", sorted(x.names or ())),

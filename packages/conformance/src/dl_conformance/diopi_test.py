@@ -1,0 +1,157 @@
+"""``python -m dl_conformance.diopi_test``: the command line of DIOPI_TEST's ``main.py``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from diopi_proto.dtypes import DTYPES
+from diopi_proto.schema import load
+from diopi_proto.text import write_error, write_output
+
+from . import command
+from .models.model import all_models
+from .near import format_suggestions, near_operators
+from .report_file import read_report
+from .selection import SelectionError
+
+ALL = "all_ops"
+_FORMS = ("", "inp", "scalar", "inpscalar", "scalarinp", "backward", "inpbackward", "out")
+"""Suffixes of the operators that a name of DIOPI_TEST stands for."""
+_WITHOUT_WORK = {
+    "gen_data": "no baseline is generated: references are computed when a case runs",
+    "gen_case": "no case is generated: cases are computed when they run",
+    "utest_diopi_test": "the suite's own tests are in its repository",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(
+        prog="python -m dl_conformance.diopi_test",
+        description="The command line of DIOPI_TEST, for the conformance suite.",
+    )
+    modes = ("run_test", "utest", *_WITHOUT_WORK)
+    add = found.add_argument
+    add("--mode", choices=modes, default="run_test", help="run_test: operators; utest: runtime")
+    add("--fname", default=ALL, metavar="NAME", help=f"name of an operator (default: {ALL})")
+    add("--model_name", default="", metavar="NAME", help="run only the calls of this model")
+    add("--get_model_list", action="store_true", help="print the models")
+    add("--filter_dtype", nargs="*", default=[], metavar="DTYPE", help="dtypes to leave out")
+    add("--nhwc", action="store_true", help="accepted: channels-last cases always run")
+    add("--impl_folder", metavar="PATH", help="accepted and not read; see --known-failures")
+    vendor = os.environ.get("DL_VENDORS", "").partition(",")[0].strip()
+    add("--vendor", default=vendor, metavar="NAME", help="vendor (default: first of DL_VENDORS)")
+    add("--library", metavar="PATH", help="path of a library with DIOPI symbols")
+    add("--known-failures", metavar="FILE", help="file with names of cases that are known to fail")
+    add("--sample", default="1", metavar="N/SEED", help="run one case in N, chosen by the seed")
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the suite; the exit status is that of ``python -m dl_conformance``."""
+    given = parser().parse_args(argv)
+    if given.get_model_list:
+        write_output(command.models_as_text())
+        return 0
+    if given.mode in _WITHOUT_WORK:
+        _log(f"--mode {given.mode}: {_WITHOUT_WORK[given.mode]}")
+        return 0
+    if given.impl_folder:
+        _log(
+            f"--impl_folder {given.impl_folder} is not read: calls that a library declines are "
+            "unsupported, not failures, and --known-failures FILE names cases that fail"
+        )
+    try:
+        options = list(_options(given))
+    except SelectionError as error:
+        write_error(f"diopi_test: {error}\n")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        code = command.main([*options, "--json", str(report)])
+        if report.exists():
+            for line in _verdicts(read_report(report)):
+                _log(line)
+    return code
+
+
+def _options(given: argparse.Namespace) -> Iterator[str]:
+    """Yield the options of the suite."""
+    if given.library:
+        yield from ("--library", given.library)
+    elif given.vendor:
+        yield from ("--vendor", given.vendor)
+    for dtype in given.filter_dtype:
+        if dtype not in DTYPES:
+            raise SelectionError(
+                f"--filter_dtype {dtype}: unknown dtype; the contract has {', '.join(DTYPES)}"
+            )
+        yield from ("--skip-dtype", dtype)
+    if given.known_failures:
+        yield from ("--known-failures", given.known_failures)
+    if given.model_name:
+        yield from ("--model", model_of(given.model_name))
+    yield from ("--sample", given.sample)
+    operators = ["runtime"] if given.mode == "utest" else operators_of(given.fname)
+    for operator in operators:
+        yield from ("--fname", operator)
+
+
+def operators_of(name: str) -> list[str]:
+    """Return the operators of the contract that a name of DIOPI_TEST stands for.
+
+    :returns: none for all operators.
+    :raises SelectionError: there is none.
+    """
+    if name == ALL:
+        return []
+    forms = {f"{_short(name)}{form}" for form in _FORMS}
+    found = [operator for operator in load() if _short(operator) in forms]
+    if not found:
+        near = format_suggestions(near_operators(name.replace("_", "")))
+        raise SelectionError(f"--fname {name}: the contract has no such operator{near}")
+    return found
+
+
+def model_of(name: str) -> str:
+    """Return the name of a model, which may be spelled in another way.
+
+    The suite reports an unknown name.
+    """
+    return next((known for known in all_models() if _plain(known) == _plain(name)), name)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _short(operator: str) -> str:
+    return re.sub("^(?:diopi|dlop)", "", _plain(operator))
+
+
+def _verdicts(report: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each operator, in the words of DIOPI_TEST."""
+    statuses: dict[str, set[str]] = {}
+    for case in report["cases"]:
+        statuses.setdefault(case["name"].partition("[")[0], set()).add(case["status"])
+    for operator, found in statuses.items():
+        verdict = "succeed"
+        if "failed" in found:
+            verdict = "failed"
+        elif "passed" not in found:
+            verdict = f"skipped ({', '.join(sorted(found))})"
+        yield f"Run diopi_functions.{operator} {verdict}"
+
+
+def _log(text: str) -> None:
+    write_output(f"DIOPI-Test - INFO - {text}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

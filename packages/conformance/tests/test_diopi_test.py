@@ -1,0 +1,62 @@
+"""The commands of DIOPI_TEST's documentation, retyped."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dl_conformance.diopi_test import main, model_of, operators_of
+from dl_conformance.selection import Selection, SelectionError
+
+
+def diopi_test(*options: str) -> subprocess.CompletedProcess[str]:
+    """Run ``python main.py`` with the options of the documentation."""
+    command = [sys.executable, "-m", "dl_conformance.diopi_test", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_dtypes_are_skipped_as_documented(library: Path) -> None:
+    test = ("--mode", "run_test", "--fname", "abs")
+    skip = ("--filter_dtype", "float64", "int64", "--nhwc")
+    done = diopi_test(*test, *skip, "--library", str(library))
+    # The library of the tests has a wrong Abs in float32 only.
+    assert "DIOPI-Test - INFO - Run diopi_functions.diopiAbs" in done.stdout, done.stderr
+    names = [case.name for case in Selection(operators=["Abs"]).cases()]
+    left = Selection(operators=["Abs"], skipped_dtypes=["float64", "int64"]).cases()
+    assert [x.name for x in left] == [x for x in names if "float64" not in x and "int64" not in x]
+
+
+@pytest.mark.parametrize("mode", ["gen_data", "gen_case"])
+def test_no_baseline_is_needed(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--mode", mode, "--fname", "all_ops"]) == 0
+    assert f"DIOPI-Test - INFO - --mode {mode}: no " in capsys.readouterr().out
+
+
+def test_models_are_listed_and_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--get_model_list"]) == 0
+    first = capsys.readouterr().out.split()[0]
+    assert model_of(first.upper().replace("-", "_")) == first
+    assert main(["--mode", "run_test", "--model_name", "no-model", "--vendor", "cpu"]) == 2
+    assert "--model no-model: unknown model" in capsys.readouterr().err
+
+
+def test_a_name_stands_for_its_series() -> None:
+    assert operators_of("all_ops") == []
+    assert set(operators_of("add")) >= {"diopiAdd", "diopiAddScalar", "diopiAddInp"}
+    assert set(operators_of("batch_norm")) >= {"diopiBatchNorm", "diopiBatchNormBackward"}
+    assert operators_of("diopiAbs") == operators_of("abs") == ["diopiAbs", "diopiAbsInp"]
+    with pytest.raises(SelectionError, match="--fname sofmax: the contract has no such operator"):
+        operators_of("sofmax")
+
+
+def test_a_configuration_of_a_device_is_not_run(
+    tmp_path: Path, library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "device_config.py"
+    config.write_text("raise SystemExit('this file ran')\n")
+    options = ["--fname", "abs", "--sample", "1000", "--library", str(library)]
+    main(["--mode", "run_test", "--impl_folder", str(config), *options])
+    assert "device_config.py is not read" in capsys.readouterr().out
