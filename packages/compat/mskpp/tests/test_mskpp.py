@@ -142,6 +142,74 @@ def test_whole_programs_are_tuned_too(folder: Path, capsys: pytest.CaptureFixtur
     assert [row[0] for row in rows[1:]] == ["0", "2"]
 
 
+def test_a_name_in_two_scopes_is_replaced_at_its_first_occurrence(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    second = "int scope() { const int TIMES = 7;  // tunable\n  return TIMES; }\n"
+    (folder / "add.cpp").write_text(KERNEL + second)
+    tuned = mskpp.autotune(configs=[{"TIMES": "1"}, {"TIMES": "80"}], warmup=100, repeat=3)(add)
+    tuned()
+    assert tuned.tuned.failures == {} and tuned.tuned.best == 0
+    said = "key TIMES is already marked in line 2; only that line is replaced"
+    assert [said in record.message for record in caplog.records].count(True) == 1
+
+
+def test_the_debug_log_names_the_folder_of_intermediate_files(folder: Path) -> None:
+    code = f"""
+import sys
+import tempfile
+tempfile.tempdir = {str(folder)!r}
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import mskpp, test_mskpp
+mskpp.autotune(configs=[{{"TIMES": "1"}}], warmup=100, repeat=3)(test_mskpp.add)()
+"""
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path, "MSKPP_LOG_LEVEL": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "[DEBUG] mskpp: building {'TIMES': '1'} in " in done.stderr
+    kept = re.search(r"^\[INFO\] mskpp: generated files are kept in (.*)$", done.stderr, re.M)
+    assert kept is not None and (Path(kept[1]) / "0" / "add.cpp").is_file()
+    assert done.stdout.splitlines()[-1] == "Best config: No.0"
+
+
+def test_the_criterion_is_said_if_another_time_is_shorter(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reporting = importlib.import_module("mskpp.reporting")
+    reporting.report_best(1, {0: 1.5, 1: 2.0}, {0: 10.0, 1: 12.0})
+    reporting.report_best(1, {0: 1.5, 1: 2.0}, {0: 12.0, 1: 10.0})
+    first, criterion, second = capsys.readouterr().out.splitlines()
+    assert first == second == "Best config: No.1"
+    assert (
+        criterion.startswith("No.1 has the highest speedup") and "No.0 has the short" in criterion
+    )
+
+
+def test_a_second_tuner_waits_for_the_first(folder: Path) -> None:
+    reporting = importlib.import_module("mskpp.reporting")
+    code = "import mskpp; from mskpp import reporting; reporting.device_lock().__enter__()"
+    path = os.pathsep.join(filter(None, sys.path))
+    with reporting.device_lock():
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": path},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert waiting.stderr is not None
+        assert f"waiting for process {os.getpid()}, which is tuning cpu:0" in (
+            waiting.stderr.readline()
+        )
+        assert waiting.poll() is None
+    assert waiting.wait(60) == 0
+    waiting.stderr.close()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -26,10 +26,13 @@ class DeviceLock:
     """Lock a device; the operating system releases the lock when the process ends.
 
     Ranks of a job wait while another process tunes, and get its result.
+
+    :param waits: wait while another process holds the lock, also in a process that is not a rank.
     """
 
-    def __init__(self, vendor: str, device: int) -> None:
+    def __init__(self, vendor: str, device: int, *, waits: bool = False) -> None:
         self._device = f"{vendor}:{device}"
+        self._waits = waits
         name = f"dl-autotune-{os.getuid()}-{vendor}-{device}.lock"
         self._path = Path(tempfile.gettempdir()) / name
         self._file: IO[str] | None = None
@@ -37,7 +40,7 @@ class DeviceLock:
 
     def __enter__(self) -> DeviceLock:
         """
-        :raises MeasurementError: another process holds it, and this is not a rank of a job.
+        :raises MeasurementError: another process holds it, and this one does not wait.
         """
         self._file = self._path.open("a+")
         try:
@@ -62,7 +65,7 @@ class DeviceLock:
 
     def _wait(self, file: IO[str]) -> None:
         holder = self._holder(file)[0] or "unknown"
-        if not in_job():
+        if not (self._waits or in_job()):
             file.close()
             raise MeasurementError(
                 f"[tune] {self._device} is already being tuned by process {holder}: wait until it "

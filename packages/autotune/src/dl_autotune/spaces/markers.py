@@ -15,13 +15,14 @@ A line that begins with ``//`` is a comment and has no markers.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from ..errors import MarkerError
 from .parameter import Config, Value
 
+OnRepeat = Callable[[str], object]
 _MARKER = re.compile(r"//\s*tunable\s*(?P<colon>:(?P<alias>[^/]*))?$")
 _LOOKS_LIKE_ONE = re.compile(r"//.*\btunables?\b", re.IGNORECASE)
 _ONE_WORD = re.compile(r"//\s*(\w+)\s*(?::[^/]*)?$")
@@ -44,10 +45,14 @@ class Marker:
     whole: bool
 
 
-def find_markers(source: str, name: str = "kernel") -> list[Marker]:
+def find_markers(
+    source: str, name: str = "kernel", on_repeat: OnRepeat | None = None
+) -> list[Marker]:
     """Return the markers of a source text, in order.
 
     :param name: name of the source in messages.
+    :param on_repeat: called with a message for each marker that repeats a key, and is left out;
+        None: such a marker is an error.
     :raises MarkerError: a marker is misspelled, names no parameter, is in a block comment, or
     repeats a key; the message has line and key.
     """
@@ -67,12 +72,14 @@ def find_markers(source: str, name: str = "kernel") -> list[Marker]:
         marker = _marker(where, number, line, found)
         if inside:
             raise MarkerError(f"[markers] {where}: key {marker.key} is inside a block comment")
-        for other in markers:
-            if other.key == marker.key:
-                raise MarkerError(
-                    f"[markers] {where}: key {marker.key} is already marked in line {other.line}"
-                )
-        markers.append(marker)
+        other = next((each for each in markers if each.key == marker.key), None)
+        if other is None:
+            markers.append(marker)
+            continue
+        said = f"[markers] {where}: key {marker.key} is already marked in line {other.line}"
+        if on_repeat is None:
+            raise MarkerError(said)
+        on_repeat(f"{said}; only that line is replaced")
     return markers
 
 
@@ -107,14 +114,17 @@ def substitute(
     *,
     keep_markers: bool = False,
     every: bool = True,
+    on_repeat: OnRepeat | None = None,
 ) -> str:
     """Return the source with the values of a configuration at its markers.
 
     :param keep_markers: keep the markers, so that the result can be tuned again.
     :param every: require a value for each marker; otherwise lines without one stay unchanged.
+    :param on_repeat: see :func:`find_markers`.
     :raises MarkerError: a key has no marker, a marker has no key, or a marker is wrong.
     """
-    markers = [m for m in find_markers(source, name) if every or m.key in config]
+    found = find_markers(source, name, on_repeat)
+    markers = [m for m in found if every or m.key in config]
     check_keys(markers, list(config), name)
     lines = source.split("\n")
     for marker in markers:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import logging
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -17,14 +15,21 @@ from typing import Any
 from diopi_proto.foreign_file import SOURCE_BYTES, read_regular_text
 from dl_autotune.errors import MarkerError
 from dl_autotune.observers import RaceSettings, race
-from dl_autotune.spaces.markers import substitute
 
 from .building import is_newer, run_script
 from .errors import MskppError
 from .launcher import resolve_includes
-from .tuning import Config, check_configs, report_line
+from .reporting import (
+    LOG,
+    device_lock,
+    finish_folder,
+    is_debugging,
+    report_best,
+    report_line,
+    substitute_first,
+)
+from .tuning import Config, check_configs
 
-LOG = logging.getLogger("mskpp")
 _SECONDS = 300.0
 _SETTINGS = RaceSettings(looks=(4, 8), repeats=1, seconds=20.0)
 _RUNS: list[list[tuple[CompiledExecutable, tuple[str, ...]]]] = []
@@ -111,7 +116,8 @@ def autotune_v2(
                 _RUNS.remove(runs)
             if not runs:
                 raise MskppError(f"[autotune_v2] {function.__name__} did not run a program")
-            _tune(*runs[0], checked, warmup_times)
+            with device_lock():
+                _tune(*runs[0], checked, warmup_times)
             return result
 
         return tuned
@@ -122,6 +128,7 @@ def autotune_v2(
 def _tune(
     program: CompiledExecutable, words: tuple[str, ...], configs: list[Config], warmup: int
 ) -> None:
+    keep = is_debugging()
     folder = Path(tempfile.mkdtemp(prefix="mskpp-"))
     rows: list[tuple[int, Config, float]] = []
     ratios: dict[int, float] = {}
@@ -143,9 +150,10 @@ def _tune(
         ratios[number] = found.interval.ratio
         rows.append((number, config, microseconds))
         report_line(f"No.{number}: {microseconds:.3f}μs, {config}")
-    shutil.rmtree(folder, ignore_errors=True)
+    finish_folder(folder, keep)
     if ratios:
-        report_line(f"Best config: No.{max(ratios, key=lambda each: ratios[each])}")
+        best = max(ratios, key=lambda each: ratios[each])
+        report_best(best, ratios, {number: time_ for number, _, time_ in rows})
     name = Path(f"MSKL_AUTOTUNE_RESULTS_{time.strftime('%Y%m%d%H%M%S')}.csv")
     with name.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
@@ -158,7 +166,7 @@ def _build(program: CompiledExecutable, config: Config, folder: Path) -> Path:
         text = read_regular_text(program.source, SOURCE_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise MskppError(f"[mskpp] {program.source} cannot be read: {error}") from error
-    text = substitute(text, config, program.source.name, every=False)
+    text = substitute_first(text, config, program.source.name)
     folder.mkdir()
     source, output = folder / program.source.name, folder / "program"
     source.write_text(resolve_includes(text, program.source.parent), encoding="utf-8")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
-import shutil
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,19 +12,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diopi_proto.text import write_output
 from dl_autotune.errors import MarkerError
 from dl_autotune.observers import Calibration, Claim, Race, RaceSettings, claim
 from dl_autotune.runners.worker import Worker, WorkerError
-from dl_autotune.spaces.markers import substitute
 
 from .building import run_script
 from .errors import MskppError
 from .launcher import resolve_includes
 from .recording import RECORDINGS, Launched
+from .reporting import (
+    LOG,
+    device_lock,
+    finish_folder,
+    is_debugging,
+    report_best,
+    report_line,
+    substitute_first,
+)
 from .running import Compare, serve
 
-LOG = logging.getLogger("mskpp")
 _PROCESSES = 3
 """Number of processes in which the best configuration is measured again."""
 _SECONDS = 300.0
@@ -87,7 +90,9 @@ def autotune(
                 RECORDINGS.remove(launches)
             if not launches:
                 raise MskppError(f"[autotune] {function.__name__} did not launch a kernel")
-            tuned.tuned = tune(launches[0], checked, warmup, repeat)  # type: ignore[attr-defined]
+            with device_lock():
+                found = tune(launches[0], checked, warmup, repeat)
+            tuned.tuned = found  # type: ignore[attr-defined]
             return result
 
         return tuned
@@ -120,7 +125,7 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
     if launch.kernel.generated is None:
         raise MskppError("[autotune] the kernel is a binary without source, which cannot be tuned")
     settings = RaceSettings(looks=(max(4, -(-repeat // 3)),), seconds=10.0)
-    keep = os.environ.get("MSKPP_LOG_LEVEL") == "0"
+    keep = is_debugging()
     folder = Path(tempfile.mkdtemp(prefix="mskpp-"))
     races: dict[int, Race] = {}
     failures: dict[int, str] = {}
@@ -147,23 +152,15 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
         if best is None:
             LOG.error("no configuration ran with correct results")
         else:
-            report_line(f"Best config: No.{best}")
+            ratios = {number: found.interval.ratio for number, found in races.items()}
+            report_best(best, ratios, {n: _microseconds(found) for n, found in races.items()})
             verdict = _again(launch, baseline, building[best], warmup, settings)
             LOG.info("No.%d against the unmodified kernel: %s", best, verdict)
-    if keep:
-        LOG.info("generated files are kept in %s", folder)
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    finish_folder(folder, keep)
     times = tuple(
         _microseconds(races[number]) if number in races else None for number in range(len(configs))
     )
     return Tuned(times, failures, best, verdict)
-
-
-def report_line(line: str) -> None:
-    """Write a line to the output of the script."""
-    write_output(line + "\n")
-    sys.stdout.flush()
 
 
 def _build(launch: Launched, config: Config, folder: Path) -> Path:
@@ -171,12 +168,13 @@ def _build(launch: Launched, config: Config, folder: Path) -> Path:
     assert generated is not None
     assert script is not None
     kernel = generated.config
-    text = substitute(kernel.text(), config, kernel.path.name, every=False)
+    text = substitute_first(kernel.text(), config, kernel.path.name)
     folder.mkdir()
     source = folder / kernel.path.name
     source.write_text(resolve_includes(text, kernel.path.parent), encoding="utf-8")
     launcher, output = folder / "_gen_launch.cpp", folder / "_gen_module.so"
     launcher.write_text(generated.source(source), encoding="utf-8")
+    LOG.debug("building %s in %s", config or "the unmodified kernel", folder)
     run_script(script, launcher, output)
     return output
 
