@@ -195,6 +195,73 @@ def test_the_tester_measures_and_says_what_it_did(
     assert names.config_of(row["name"])["M_SIZE"] == 128
 
 
+def test_tflops_end_a_search_only_if_they_are_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("kcg.searching"), "_PROCESSES", 1)
+    tester = importlib.import_module("kcg.SimpleLocalTester")
+    config, result = str(EXAMPLE / "GEMM_cfg_32.json"), str(tmp_path / "result.json")
+    measured = []
+    for check in ("0", "1"):
+        words = [config, result, "4", "2", check, "0", "--target-tflops", "1e-9"]
+        assert tester.main(words) == 0
+        measured.append(capsys.readouterr().out.count("TFLOPS, kcg_MM_"))
+    assert measured == [2, 1]
+    with pytest.raises(SystemExit):
+        tester.main([config, result, "4", "2", "1.5", "0"])
+    assert "1.5 is not 0 or 1; --target-tflops sets a threshold" in capsys.readouterr().err
+
+
+def test_configurations_of_models_are_supplied_and_found_by_name() -> None:
+    tester = importlib.import_module("kcg.SimpleLocalTester")
+    deepgen = importlib.import_module("dl_autotune.spaces.deepgen")
+    paths = tester.supplied()
+    assert len(paths) >= 19
+    for path in paths:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        sizes = [values[key][0] for key in ("BATCH_SIZE", "M_SIZE", "N_SIZE", "K_SIZE")]
+        assert path.name == "mm-b{}-{}-{}-{}.json".format(*sizes)
+        assert tester._find(Path(path.name)) == path
+    # The spaces differ only in sizes.
+    for name in ("mm-b12-512-512-64.json", "mm-b1-2048-11008-4096.json"):
+        assert deepgen.read_deepgen(tester._find(Path(name))).size > 1000
+
+
+def test_the_names_of_the_guide_exist() -> None:
+    code = """
+from kcg.TorchInjector import *
+from kcg.ModelUtils import *
+import torch
+
+g_FmmBaseline = triton_matmul.bmm
+PathManager.init(clearPkl=True, clearCache=True, clearTmp=True, clearDump=True)
+DeviceInfo.init_cuda([0])
+a, b = torch.rand(2, 8, 16, device="dl"), torch.rand(2, 16, 4, device="dl")
+assert torch.equal(g_FmmBaseline(a, b), torch.matmul(a, b))
+layer = CustomLinear(16, 4, bias=False, f_mm=g_FmmBaseline).to(0)
+assert layer(a).device == torch.device("dl", torch.dl.current_device())
+print(OpProxy.GetOpCallCounts().get(matmul.MatmulOp.__name__, 0))
+"""
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path, "DL_VENDORS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+
+
+def test_the_first_device_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[int] = []
+    utils = importlib.import_module("kcg.ModelUtils")
+    monkeypatch.setattr(utils, "toolchain", lambda device: None)
+    monkeypatch.setattr(torch.dl, "set_device", chosen.append)
+    kcg.DeviceInfo.init_cuda([3, 1])
+    assert chosen == [3]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

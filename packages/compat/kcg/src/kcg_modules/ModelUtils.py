@@ -100,9 +100,11 @@ class DeviceInfo:
 
     @staticmethod
     def init_cuda(devices: Sequence[int]) -> None:
-        """Check that these devices can be used.
+        """Make the first of these devices the current one.
 
         :raises KcgError: a device does not exist, or cannot run kernels.
         """
         for each in devices:
             toolchain(each)
+        if devices:
+            torch.dl.set_device(devices[0])  # type: ignore[attr-defined]

@@ -27,7 +27,10 @@ def main(words: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser("SimpleLocalTester.py", description=__doc__)
     parser.add_argument(
-        "config", type=Path, help="path of a JSON file with the values of each parameter"
+        "config",
+        type=Path,
+        help="path of a JSON file with the values of each parameter, or name of a file that is "
+        f"supplied: {', '.join(path.name for path in supplied())}",
     )
     parser.add_argument(
         "result", type=Path, help="path of the JSON file for the ten best configurations"
@@ -35,7 +38,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("start", type=_count, help="index of the first configuration")
     parser.add_argument("max", type=_count, help="maximum number of configurations to measure")
     parser.add_argument(
-        "checktflops", type=float, help="stop when this TFLOPS is reached (0: never)"
+        "checktflops",
+        type=_flag,
+        help="1: also stop when --target-tflops is reached (0: only speedup counts)",
     )
     parser.add_argument("speedup", type=float, help="stop when this speedup is reached (0: never)")
     parser.add_argument("opty", nargs="?", default="matmul", choices=["matmul"])
@@ -43,6 +48,13 @@ def main(words: Sequence[str] | None = None) -> int:
         "device", nargs="?", type=int, default=0, help="index of the dl device (default: 0)"
     )
     parser.add_argument("dtype", nargs="?", default="float32", choices=["float32"])
+    parser.add_argument(
+        "--target-tflops",
+        type=float,
+        default=0.0,
+        metavar="T",
+        help="TFLOPS at which to stop if CHECKTFLOPS is 1 (default: none)",
+    )
     parser.add_argument(
         "--strategy",
         default="exhaustive",
@@ -64,8 +76,27 @@ def _count(text: str) -> int:
     return number
 
 
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise argparse.ArgumentTypeError(f"{text} is not 0 or 1; --target-tflops sets a threshold")
+    return text == "1"
+
+
+def supplied() -> list[Path]:
+    """Return the configurations that the wheel contains, for products of common models."""
+    return sorted(Path(__file__).with_name("TuningConfigs").glob("mm-*.json"))
+
+
+def _find(config: Path) -> Path:
+    """Return the path of a configuration: that of a supplied one if the file does not exist."""
+    if config.exists():
+        return config
+    return next((path for path in supplied() if path.name == config.name), config)
+
+
 def _tune(given: argparse.Namespace) -> int:
-    space = read_deepgen(given.config)
+    target = given.target_tflops if given.checktflops else 0.0
+    space = read_deepgen(_find(given.config))
     if given.start >= space.size:
         raise KcgError(f"[kcg] START {given.start} exceeds the {space.size} configurations")
     if given.strategy == "exhaustive":
@@ -88,7 +119,7 @@ def _tune(given: argparse.Namespace) -> int:
             )
             # Written after each trial, so that an interrupted search loses no measurement.
             _write(given.result, [], found)
-            if 0 < given.speedup <= answer.speedup or 0 < given.checktflops <= answer.teraflops:
+            if 0 < given.speedup <= answer.speedup or 0 < target <= answer.teraflops:
                 break
         again = searcher.again(best(found, _FINALISTS))
     _write(given.result, again, found)

@@ -20,7 +20,13 @@ from .gemm import Gemm, Problem, toolchain
 from .names import config_of
 from .searching import Measured, Searcher, best
 
-__all__ = ["OpProxy", "compile_model", "registerPreCompiledKernelByJson"]
+__all__ = [
+    "OpProxy",
+    "compile_model",
+    "matmul",
+    "registerPreCompiledKernelByJson",
+    "triton_matmul",
+]
 LOG = logging.getLogger("kcg")
 _KERNELS: dict[tuple[int, Problem], Gemm] = {}
 _CALLS: Counter[str] = Counter()
@@ -46,7 +52,7 @@ class OpProxy:
         gemm = _KERNELS.get(key)
         if gemm is None or (torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)):
             return torch.matmul(a, b)
-        _CALLS["MatmulOp"] += 1
+        _CALLS[matmul.MatmulOp.__name__] += 1
         return gemm(a, b)
 
     @staticmethod
@@ -73,6 +79,22 @@ class OpProxy:
         """Forget all kernels and counts."""
         _KERNELS.clear()
         _CALLS.clear()
+
+
+class matmul:  # noqa: N801
+    """DeepGen's module of matrix products."""
+
+    class MatmulOp:
+        """Key of the products in :meth:`OpProxy.GetOpCallCounts`, as ``MatmulOp.__name__``."""
+
+
+class triton_matmul:  # noqa: N801
+    """DeepGen's module of a baseline: a product of the device, without a tuned kernel."""
+
+    @staticmethod
+    def bmm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Compute ``torch.matmul``; DeepGen uses a Triton kernel here."""
+        return torch.matmul(a, b)
 
 
 def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noqa: N802, N803
