@@ -46,7 +46,10 @@ def test_what_is_wrong_is_refused(code: bytes) -> None:
     for launches, words in (
         ([("scale", 0, 1, [0, 1])], "kernel scale has 0 blocks of 1 threads"),
         ([("scale", 1, 0, [0, 1])], "kernel scale has 1 blocks of 0 threads"),
-        ([("scale", 1, 1, [0, 2])], "kernel scale takes address 2 of 2"),
+        (
+            [("scale", 1, 1, [0, 2])],
+            "kernel scale uses address 2, but the program has only 2 addresses",
+        ),
         ([("scaled", 1, 1, [0, 1])], "scaled"),
     ):
         with pytest.raises(RuntimeError, match=words):
@@ -60,5 +63,7 @@ def test_what_is_wrong_is_refused(code: bytes) -> None:
 
 def test_a_function_without_its_argument_is_an_error(code: bytes) -> None:
     program = _C.KernelProgram(0, code, [("scale", 1, 1, [0])], 1)
-    with pytest.raises(RuntimeError, match="reads argument 1, which the launch did not pass"):
+    with pytest.raises(
+        RuntimeError, match="threw: argument 1 is missing: the launch did not pass it"
+    ):
         program.run([torch.ones(16, device="dl").data_ptr()])

@@ -203,7 +203,7 @@ def test_the_same_process_gets_its_own_tensor() -> None:
     queue.put(tensor)
     del tensor
     gc.collect()
-    with pytest.raises(RuntimeError, match="has freed it since; keep the tensor itself"):
+    with pytest.raises(RuntimeError, match="has freed it since; keep a reference to the tensor"):
         queue.get()
     assert used() == before
 

@@ -52,9 +52,10 @@ void bind_kernels(py::module_& m) {
             return std::make_unique<KernelProgram>(device, std::string(code), wanted, addresses);
           }),
           py::arg("device"), py::arg("code"), py::arg("launches"), py::arg("addresses"),
-          "Kernels of one module, launched in order. `launches`: function, blocks, threads of "
-          "each, "
-          "and the indices of its arguments among the addresses. `addresses`: number of addresses.")
+          "Kernels of one module, launched in order. `launches`: for each launch the function, the "
+          "number of blocks, the threads per block, and the indices of its arguments in the list "
+          "of "
+          "addresses that run() gets. `addresses`: length of that list.")
       .def("run", &KernelProgram::run, py::arg("addresses"),
            py::call_guard<py::gil_scoped_release>());
 }

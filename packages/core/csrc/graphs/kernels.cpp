@@ -68,10 +68,11 @@ KernelProgram::KernelProgram(int index, const std::string& code,
     : device_(index), addresses_(addresses) {
   for (const KernelLaunch& launch : launches) {
     TORCH_CHECK(launch.blocks > 0 && launch.threads > 0, "[dl] kernel ", launch.function, " has ",
-                launch.blocks, " blocks of ", launch.threads, " threads");
+                launch.blocks, " blocks of ", launch.threads,
+                " threads; both numbers must be at least 1");
     for (const size_t place : launch.places)
-      TORCH_CHECK(place < addresses, "[dl] kernel ", launch.function, " takes address ", place,
-                  " of ", addresses);
+      TORCH_CHECK(place < addresses, "[dl] kernel ", launch.function, " uses address ", place,
+                  ", but the program has only ", addresses, " addresses");
   }
   const auto& kernels = kernels_of(index);
   const Device& owner = device(index);

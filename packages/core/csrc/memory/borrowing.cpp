@@ -121,8 +121,8 @@ void refuse_own(const Loan& loan, const std::string& what) {
   } catch (const c10::Error&) {
     // The message is not pending any more.
   }
-  TORCH_CHECK(false, "[dl] ", what, " cannot be received by process ", getpid(),
-              ", which sent it and has freed it since; keep the tensor itself");
+  TORCH_CHECK(false, "[dl] ", what, " cannot be received: this process, ", getpid(),
+              ", sent it and has freed it since; keep a reference to the tensor");
 }
 
 void check_loan(const Loan& loan, const std::string& what) {

@@ -24,8 +24,8 @@ void read_settings();
 // Size of the block for an allocation of `bytes`.
 size_t round_size(size_t bytes, const Device& device);
 SplitLimits split_limits(const Device& device);
-// Number of bytes to request from the vendor for a block of `bytes`: a multiple of it for short
-// blocks, but at most a small fraction of the device's memory, `total` bytes (0: unknown).
+// Size of the segment to request from the vendor for a block of `bytes`. Small blocks share a
+// larger segment, of at most a small fraction of the device's memory of `total` bytes (0: unknown).
 size_t segment_bytes(size_t bytes, size_t total);
 // Fraction of this process's memory limit above which unused segments are released; 0: never.
 double garbage_collection_threshold();

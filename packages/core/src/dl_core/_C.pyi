@@ -145,8 +145,9 @@ def compile_kernels(
 class KernelProgram:
     """Kernels of one module, launched in order.
 
-    ``launches``: function, blocks, threads per block, and its arguments as indices into the list of
-    addresses of a run.
+    ``launches``: for each launch the function, the number of blocks, the threads per block, and the
+    indices of its arguments in the list of addresses that :meth:`run` gets. ``addresses``: length
+    of that list.
     """
 
     def __init__(
