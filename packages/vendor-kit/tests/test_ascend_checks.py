@@ -308,6 +308,17 @@ def test_faults_are_injected(library: Library, monkeypatch: pytest.MonkeyPatch) 
     library.call("aclnnRelu", x, out)
 
 
+def test_objects_are_not_created_on_demand(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ACLNN_FAIL", "aclCreateScalar:1,aclCreateIntArray:1")
+    for create, value in (library.scalar, 1.0), (library.ints, [1]):
+        with pytest.raises(MemoryError):
+            create(value)
+    monkeypatch.delenv("FAKE_ACLNN_FAIL")
+    assert library.scalar(1.0) != 0
+
+
 def test_calls_are_logged(
     library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

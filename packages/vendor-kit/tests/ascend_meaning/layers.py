@@ -139,6 +139,64 @@ def _attention() -> Iterator[Case]:
     yield case("RotaryPositionEmbedding", [x, c, s, 1, OUT], t(x) * t(c) + pairs * t(s))
 
 
+def _attend(q: Any, k: Any, v: Any, mask: Any) -> tuple[torch.Tensor, ...]:
+    """Return maximum, sum and output of [heads, tokens, width] with half as many key heads."""
+    keys, values = (x.repeat_interleave(q.shape[0] // x.shape[0], 0) for x in (k, v))
+    scores = (q @ keys.transpose(-1, -2) * 0.3).masked_fill(mask, -float("inf"))
+    top = scores.amax(-1, keepdim=True)
+    total = (scores - top).exp().sum(-1, keepdim=True)
+    return top, total, torch.softmax(scores, -1) @ values
+
+
+def _sequences() -> Iterator[Case]:
+    """Sequences of 3 and 2 queries with 4 and 5 keys, one after the other."""
+    q, k, v, g = real(5, 4, 8), real(9, 2, 8), real(9, 2, 8), real(5, 4, 8)
+    mask = truth(3, 5)
+    mask[:, 0] = False
+    leaves = [t(x).requires_grad_() for x in (q, k, v)]
+    parts = []
+    for q0, q1, k0, k1 in (0, 3, 0, 4), (3, 5, 4, 9):
+        heads = [leaves[0][q0:q1], leaves[1][k0:k1], leaves[2][k0:k1]]
+        hidden = t(mask)[: q1 - q0, : k1 - k0]
+        results = _attend(*(x.transpose(0, 1) for x in heads), hidden)
+        parts.append([x.transpose(0, 1) for x in results])
+    top, total, out = (torch.cat(x) for x in zip(*parts, strict=True))
+    out.backward(t(g))
+    stats = [x.detach().expand(5, 4, 8).contiguous() for x in (top, total)]
+    tail = [[3, 5], [4, 9], 0.3, 1.0, 2**31 - 1, 2**31 - 1, 4, "TND", 0, 0]
+    arguments = [q, k, v, None, None, None, mask, None, *tail, OUT, OUT, None, OUT]
+    yield case("FlashAttentionVarLenScore", arguments, *stats, out)
+    stored = [x.numpy() for x in stats]
+    arguments = [q, k, v, g, None, None, None, mask, *stored, None, out.detach().numpy(), None]
+    arguments += [*tail, OUT, OUT, OUT, None]
+    grads = [x.grad for x in leaves]
+    yield case("FlashAttentionUnpaddingScoreGrad", arguments, *grads, tolerance=1e-4)
+
+
+def _inference() -> Iterator[Case]:
+    half = [x.astype("float16") for x in (real(2, 4, 3, 8), real(2, 2, 3, 8), real(2, 2, 3, 8))]
+    q, k, v = (t(x).float() for x in half)
+    out = torch.zeros(2, 4, 3, 8)
+    free = torch.zeros(3, 3, dtype=torch.bool)
+    for b, n in enumerate((2, 3)):
+        out[b, :, :n] = _attend(q[b, :, :n], k[b, :, :n], v[b, :, :n], free[:n, :n])[2]
+    tail = [4, 0.3, 2**31 - 1, 2**31 - 1, "BNSD", 2, OUT]
+    arguments = [*half, None, None, [2, 3], *tail]
+    yield case("PromptFlashAttention", arguments, out.half(), tolerance=5e-3)
+    # A cache of three blocks of two tokens; the sequences use blocks 2, 0 and block 1.
+    rows = [x.astype("float16") for x in (real(2, 1, 32), real(3, 2, 16), real(3, 2, 16))]
+    table, lengths = np.array([[2, 0], [1, 1]], "int32"), [3, 2]
+    out = torch.zeros(2, 1, 32)
+    for b, length in enumerate(lengths):
+        cache = [t(x).float()[table[b]].reshape(4, 2, 8)[:length] for x in rows[1:]]
+        query = t(rows[0]).float()[b].reshape(1, 4, 8).transpose(0, 1)
+        found = _attend(query, *(x.transpose(0, 1) for x in cache), free[:1, :length])[2]
+        out[b] = found.transpose(0, 1).reshape(1, 32)
+    arguments = [rows[0], [rows[1]], [rows[2]], None, None, lengths, *[None] * 7, table, None]
+    arguments += [4, 0.3, "BSH", 2, 2, 0, OUT]
+    yield case("IncreFlashAttentionV4", arguments, out.half(), tolerance=5e-3)
+
+
 def _optimizers() -> Iterator[Case]:
     p, g, m, v, big = real(5), real(5), real(5), positive(5), positive(5) * 2
     step = np.array([3.0], "float32")
@@ -218,5 +276,6 @@ def _images() -> Iterator[Case]:
 
 def cases() -> Iterator[Case]:
     """Return the cases."""
-    for group in _products, _convolutions, _pools, _attention, _optimizers, _images:
+    groups = (_products, _convolutions, _pools, _attention, _sequences, _inference, _optimizers)
+    for group in (*groups, _images):
         yield from group()

@@ -96,6 +96,15 @@ def _batch_norm() -> Iterator[Case]:
     dy, dx = t(g).sum((0, 2)), (t(g) * far).sum((0, 2))
     arguments = [g, x, m, i, w, True, True, True, OUT, OUT, OUT, OUT]
     yield case("BatchNormReduceBackward", arguments, dy, dx, dx * inv, dy)
+    means, invs, counts = real(2, 3), positive(2, 3), np.array([4, 6], "float32")
+    weights = t(counts)[:, None] / 10
+    together = (t(means) * weights).sum(0)
+    spread = ((1 / t(invs) ** 2 - 1e-3 + (t(means) - together) ** 2) * weights).sum(0)
+    rm, rv = positive(3), positive(3)
+    after = (t(rm) * 0.9 + 0.1 * together, t(rv) * 0.9 + 0.1 * spread * 10 / 9)
+    arguments = [x, means, invs, Ref(rm), Ref(rv), 0.1, 1e-3, counts, OUT, OUT]
+    combined = (together, 1 / (spread + 1e-3).sqrt())
+    yield case("BatchNormGatherStatsWithCounts", arguments, *after, *combined, tolerance=1e-4)
     count = np.array([20], "int32")
     of_x = (t(g) - (dy / 20)[:, None] - far * (inv * inv * dx / 20)[:, None]) * (inv * t(w))[
         :, None

@@ -248,9 +248,11 @@ class Library:
                 self.executors.clear()
 
     def _own(self, kind: str, *arguments: Any) -> int:
-        handle = int(getattr(self.base, f"aclCreate{kind}")(*arguments))
+        handle = getattr(self.base, f"aclCreate{kind}")(*arguments)
+        if handle is None:
+            raise MemoryError(f"aclCreate{kind} returned NULL")
         self.owned.append((kind, handle))
-        return handle
+        return int(handle)
 
     def _argument(self, type: str, value: Any) -> Any:
         plain = type.removeprefix("const ")

@@ -1,7 +1,6 @@
 // Executors: what phase 1 recorded for phase 2.
 #include "executor.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <unordered_map>
 
@@ -22,16 +21,6 @@ namespace {
 // Odd, so that a caller that rounds, or passes another tensor's size, is detected.
 constexpr uint64_t kWorkspace = 1237;
 constexpr int kAsynchronousFailure = 507015;  // ACL_ERROR_RT_AICORE_EXCEPTION
-
-// Returns the error code that FAKE_ACLNN_FAIL, such as "aclnnAddGetWorkspaceSize:361001,
-// aclnnMul@stream:507015", injects into a function; 0 for none.
-int injected(const std::string& function) {
-  const char* setting = std::getenv("FAKE_ACLNN_FAIL");
-  if (setting == nullptr) return 0;
-  const std::string list = std::string(",") + setting;
-  const size_t found = list.find("," + function + ":");
-  return found == std::string::npos ? 0 : std::atoi(list.c_str() + found + function.size() + 2);
-}
 
 bool is_empty(const Function& function, std::vector<Argument>& arguments) {
   bool empty = true;

@@ -107,6 +107,14 @@ int refuse(int code, const std::string& text) {
 
 size_t misuse_count() { return misuses; }
 
+int injected(const std::string& function) {
+  const char* setting = std::getenv("FAKE_ACLNN_FAIL");
+  if (setting == nullptr) return 0;
+  const std::string list = std::string(",") + setting;
+  const size_t found = list.find("," + function + ":");
+  return found == std::string::npos ? 0 : std::atoi(list.c_str() + found + function.size() + 2);
+}
+
 }  // namespace fake_aclnn
 
 using namespace fake_aclnn;
@@ -121,8 +129,8 @@ const T* registered(std::unique_ptr<T> object) {
 }
 
 template <typename Array, typename Element>
-Array* create_array(const Element* values, uint64_t size) {
-  if (values == nullptr && size != 0) return nullptr;
+Array* create_array(const char* function, const Element* values, uint64_t size) {
+  if ((values == nullptr && size != 0) || injected(function) != 0) return nullptr;
   auto made = std::make_unique<Array>();
   made->values.assign(values, values + size);
   return const_cast<Array*>(registered(std::move(made)));
@@ -154,7 +162,8 @@ DL_FAKE_ACLNN_API aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t v
                                              int64_t offset, aclFormat format,
                                              const int64_t* storageDims, uint64_t storageDimsNum,
                                              void* tensorData) {
-  if ((viewDims == nullptr && viewDimsNum != 0) || (storageDims == nullptr && storageDimsNum != 0))
+  if ((viewDims == nullptr && viewDimsNum != 0) ||
+      (storageDims == nullptr && storageDimsNum != 0) || injected("aclCreateTensor") != 0)
     return nullptr;
   auto made = std::make_unique<aclTensor>();
   made->sizes.assign(viewDims, viewDims + viewDimsNum);
@@ -172,22 +181,23 @@ DL_FAKE_ACLNN_API aclScalar* aclCreateScalar(void* value, aclDataType dataType) 
   auto made = std::make_unique<aclScalar>();
   made->dtype = dataType;
   if (value == nullptr || !read_scalar(value, dataType, made.get())) return nullptr;
+  if (injected("aclCreateScalar") != 0) return nullptr;
   return const_cast<aclScalar*>(registered(std::move(made)));
 }
 DL_FAKE_ACLNN_API aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
-  return create_array<aclIntArray>(value, size);
+  return create_array<aclIntArray>("aclCreateIntArray", value, size);
 }
 DL_FAKE_ACLNN_API aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
-  return create_array<aclFloatArray>(value, size);
+  return create_array<aclFloatArray>("aclCreateFloatArray", value, size);
 }
 DL_FAKE_ACLNN_API aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
-  return create_array<aclBoolArray>(value, size);
+  return create_array<aclBoolArray>("aclCreateBoolArray", value, size);
 }
 DL_FAKE_ACLNN_API aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
-  return create_array<aclTensorList>(value, size);
+  return create_array<aclTensorList>("aclCreateTensorList", value, size);
 }
 DL_FAKE_ACLNN_API aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
-  return create_array<aclScalarList>(value, size);
+  return create_array<aclScalarList>("aclCreateScalarList", value, size);
 }
 
 DL_FAKE_ACLNN_API int aclDestroyTensor(const aclTensor* tensor) {

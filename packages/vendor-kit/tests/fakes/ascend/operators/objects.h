@@ -77,6 +77,9 @@ int refuse(int code, const std::string& text);
 // Appends a line to the file FAKE_ACLNN_LOG.
 void log_line(const std::string& text);
 size_t misuse_count();
+// Returns the error code that FAKE_ACLNN_FAIL, such as "aclnnAddGetWorkspaceSize:361001,
+// aclnnMul@stream:507015,aclCreateTensor:1", injects into a function; 0 for none.
+int injected(const std::string& function);
 
 // Bytes of an element; 0 for an unknown dtype.
 size_t element_bytes(int dtype);
