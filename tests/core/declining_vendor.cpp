@@ -29,6 +29,11 @@ diopiError_t diopiAdd(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTenso
                       diopiConstTensorHandle_t, const diopiScalar_t*) {
   return diopiSuccess;
 }
+// Without diopiGt.
+diopiError_t diopiGtScalar(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                           const diopiScalar_t*) {
+  return diopiSuccess;
+}
 diopiError_t diopiAbs(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t input) {
   return decline(diopiNoImplement,
                  std::to_string(diopirt_tensor(input)->numel) + " elements\nare \x1b[31mtoo many");
@@ -49,13 +54,10 @@ dl_operator_t of_another_contract(dl_operator_t one) {
 }
 
 const dl_operator_t kOperators[] = {
-    DL_OPERATOR(declining, diopiMul),
-    DL_OPERATOR(declining, diopiMulScalar),
-    DL_OPERATOR(declining, diopiAdd),
-    DL_OPERATOR(declining, diopiAbs),
-    DL_OPERATOR(declining, diopiSqrt),
-    DL_OPERATOR(declining, dlopHardsigmoid),
-    of_another_contract(DL_OPERATOR(declining, diopiExp)),
+    DL_OPERATOR(declining, diopiMul),        DL_OPERATOR(declining, diopiMulScalar),
+    DL_OPERATOR(declining, diopiAdd),        DL_OPERATOR(declining, diopiGtScalar),
+    DL_OPERATOR(declining, diopiAbs),        DL_OPERATOR(declining, diopiSqrt),
+    DL_OPERATOR(declining, dlopHardsigmoid), of_another_contract(DL_OPERATOR(declining, diopiExp)),
 };
 
 dl_vendor_table_t make_table() {

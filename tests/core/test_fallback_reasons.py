@@ -35,6 +35,13 @@ CALLS = {
     "x.sqrt()": ("sqrt", "diopiSqrt declined without a reason (diopi5DNotSupported)"),
     "x.add(1)": ("add.Tensor", "vendor stub has no diopiAddScalar"),
     "x.sub(x)": ("sub.Tensor", "vendor stub has no diopiSub"),
+    "x.sub(2)": ("sub.Tensor", "vendor stub has no diopiSubScalar"),
+    "x.div_(2)": ("div_.Tensor", "vendor stub has no diopiDivScalar"),
+    "torch.div(whole, 2, rounding_mode='floor')": (
+        "div.Tensor_mode",
+        "vendor stub has no diopiDivScalar",
+    ),
+    "x.gt(x)": ("gt.Tensor", "vendor stub has no diopiGt"),
     "x.sin()": ("sin", "vendor stub has no diopiSin"),
     "torch.nn.functional.conv3d(volume, volume)": (
         "convolution",
@@ -102,6 +109,27 @@ print(*torch.dl.fallback_stats().explain(), sep="\\n")
         "supported",
         "aten::add.Tensor ran on the CPU once: vendor stub has no diopiAddScalar",
     ]
+
+
+def test_scalar_operators_do_not_need_those_on_tensors(declining: dict[str, str]) -> None:
+    code = f"""{PREPARE}
+x.gt(torch.tensor(2.0))
+assert torch.dl.fallback_stats() == {{}}, torch.dl.fallback_stats().explain()
+print(torch.dl.fallback_stats().totals["native"])
+"""
+    assert output(code, **declining) == "1"
+
+
+def test_operands_are_not_converted_for_an_operator_that_is_absent(
+    declining: dict[str, str],
+) -> None:
+    code = f"""{PREPARE}
+x.sub(whole)
+print(*torch.dl.fallback_stats().explain(), sep="\\n")
+"""
+    assert output(code, **declining) == (
+        "aten::sub.Tensor ran on the CPU once: vendor stub has no diopiSub"
+    )
 
 
 def test_a_reason_has_its_parts_counts_and_time(declining: dict[str, str]) -> None:

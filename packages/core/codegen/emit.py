@@ -94,6 +94,7 @@ class NativeFunction:
         lines.append(f"  NativeCall call({site}, {device});")
         if row.scalar is not None:
             lines += self._scalar_call(row.scalar)
+            lines.append(f"  if ({self._missing()}) return {self._absence(row.call)};")
         return lines + self._calls()
 
     def _names(self) -> list[str]:
@@ -109,10 +110,23 @@ class NativeFunction:
             f"  const auto {name} = DL_CONTRACT_FUNCTION(owner, {call.name});"
             for name, call in found
         ]
-        missing = " && ".join(f"{name} == nullptr" for name in self._names())
-        # Of several operators, the fallback cannot see which one was needed.
-        absence = self._absence(self.entry.row.call) if self.entry.row.scalar else "false"
-        return [*lines, f"  if ({missing}) return {absence};"]
+        if not self.entry.row.scalar:
+            return [*lines, f"  if ({self._missing()}) return false;"]
+        # The plan decides whether the call needs the tensor or the scalar operator. A call without
+        # a tensor on the CPU needs the tensor operator: without it, nothing is planned.
+        missing = f"{self._missing()} && !{self._may_be_scalar()}"
+        return [*lines, f"  if ({missing}) return {self._absence(self.entry.row.call)};"]
+
+    def _missing(self) -> str:
+        """Return the condition that the vendor has no operator on tensors for the call."""
+        return " && ".join(f"{name} == nullptr" for name in self._names())
+
+    def _may_be_scalar(self) -> str:
+        """Return the condition that the plan may pass an operand as a host scalar."""
+        first, second = self.entry.operands[:2]
+        if self.entry.rule == "binary_commuting":
+            return f"({first}.is_cpu() || {second}.is_cpu())"
+        return f"{second}.is_cpu()"
 
     def _absence(self, call: Use) -> str:
         """Return the expression that notes for the fallback which operator the vendor lacks."""

@@ -21,7 +21,7 @@ class Meeting {
   // Returns the communicator of this group for a device, or NULL. The first call waits for the
   // other ranks. Throws if the group has one on another device, or if a rank does not join in time.
   std::shared_ptr<Communicator> communicator(int device, std::chrono::milliseconds timeout);
-  // False once it is known that there is no communicator.
+  // Returns false if this rank offers no communicator, or if the ranks have agreed on none.
   bool may_agree() const { return !offer_.empty() && (!met_ || made_ != nullptr); }
   // The communicator if it exists already, otherwise NULL.
   const std::shared_ptr<Communicator>& made() const { return made_; }

@@ -12,7 +12,7 @@ bool add_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiAdd);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiAddScalar);
-  if (function == nullptr) return note_absence(add_Tensor_site, "diopiAdd");
+  if (function == nullptr && !other.is_cpu()) return note_absence(add_Tensor_site, "diopiAdd");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!conditions::alpha_fits(plan.common_type(), alpha)) return false;
   if (!conditions::is_in_range(plan.common_type(), alpha)) return false;
@@ -23,6 +23,7 @@ bool add_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
     const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
     return call.run("diopiAddScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
   }
+  if (function == nullptr) return note_absence(add_Tensor_site, "diopiAdd");
   OutputHandle out_handle(plan.target());
   const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
   return call.run("diopiAdd", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &alpha_scalar);
@@ -60,7 +61,7 @@ bool sub_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiSub);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiSubScalar);
-  if (function == nullptr) return note_absence(sub_Tensor_site, "diopiSub");
+  if (function == nullptr && !other.is_cpu()) return note_absence(sub_Tensor_site, "diopiSub");
   if (!conditions::not_bool(self, other)) return false;
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!conditions::alpha_fits(plan.common_type(), alpha)) return false;
@@ -72,6 +73,7 @@ bool sub_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
     const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
     return call.run("diopiSubScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
   }
+  if (function == nullptr) return note_absence(sub_Tensor_site, "diopiSub");
   OutputHandle out_handle(plan.target());
   const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
   return call.run("diopiSub", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &alpha_scalar);
@@ -109,7 +111,7 @@ bool mul_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiMul);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiMulScalar);
-  if (function == nullptr) return note_absence(mul_Tensor_site, "diopiMul");
+  if (function == nullptr && !(self.is_cpu() || other.is_cpu())) return note_absence(mul_Tensor_site, "diopiMul");
   if (!plan.binary_commuting(given, self, other, Promotion::same)) return false;
   NativeCall call(mul_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -117,6 +119,7 @@ bool mul_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
     OutputHandle out_handle(plan.target());
     return call.run("diopiMulScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(mul_Tensor_site, "diopiMul");
   OutputHandle out_handle(plan.target());
   return call.run("diopiMul", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }

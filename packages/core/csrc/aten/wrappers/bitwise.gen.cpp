@@ -12,7 +12,7 @@ bool bitwise_and_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, c
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseAnd);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseAndScalar);
-  if (function == nullptr) return note_absence(bitwise_and_Tensor_site, "diopiBitwiseAnd");
+  if (function == nullptr && !other.is_cpu()) return note_absence(bitwise_and_Tensor_site, "diopiBitwiseAnd");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   NativeCall call(bitwise_and_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -20,6 +20,7 @@ bool bitwise_and_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, c
     OutputHandle out_handle(plan.target());
     return call.run("diopiBitwiseAndScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(bitwise_and_Tensor_site, "diopiBitwiseAnd");
   OutputHandle out_handle(plan.target());
   return call.run("diopiBitwiseAnd", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
@@ -56,7 +57,7 @@ bool bitwise_or_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, co
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseOr);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiBitwiseOrScalar);
-  if (function == nullptr) return note_absence(bitwise_or_Tensor_site, "diopiBitwiseOr");
+  if (function == nullptr && !other.is_cpu()) return note_absence(bitwise_or_Tensor_site, "diopiBitwiseOr");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   NativeCall call(bitwise_or_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -64,6 +65,7 @@ bool bitwise_or_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, co
     OutputHandle out_handle(plan.target());
     return call.run("diopiBitwiseOrScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(bitwise_or_Tensor_site, "diopiBitwiseOr");
   OutputHandle out_handle(plan.target());
   return call.run("diopiBitwiseOr", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }

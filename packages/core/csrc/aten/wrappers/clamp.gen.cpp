@@ -133,7 +133,7 @@ bool clamp_min_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiClampMin);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiClampMinScalar);
-  if (function == nullptr) return note_absence(clamp_min_Tensor_site, "diopiClampMin");
+  if (function == nullptr && !min.is_cpu()) return note_absence(clamp_min_Tensor_site, "diopiClampMin");
   if (!plan.binary(given, self, min, Promotion::same)) return false;
   NativeCall call(clamp_min_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -141,6 +141,7 @@ bool clamp_min_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
     OutputHandle out_handle(plan.target());
     return call.run("diopiClampMinScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(clamp_min_Tensor_site, "diopiClampMin");
   OutputHandle out_handle(plan.target());
   return call.run("diopiClampMin", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
@@ -177,7 +178,7 @@ bool clamp_max_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiClampMax);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiClampMaxScalar);
-  if (function == nullptr) return note_absence(clamp_max_Tensor_site, "diopiClampMax");
+  if (function == nullptr && !max.is_cpu()) return note_absence(clamp_max_Tensor_site, "diopiClampMax");
   if (!plan.binary(given, self, max, Promotion::same)) return false;
   NativeCall call(clamp_max_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -185,6 +186,7 @@ bool clamp_max_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
     OutputHandle out_handle(plan.target());
     return call.run("diopiClampMaxScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(clamp_max_Tensor_site, "diopiClampMax");
   OutputHandle out_handle(plan.target());
   return call.run("diopiClampMax", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }

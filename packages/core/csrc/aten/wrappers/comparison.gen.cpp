@@ -13,7 +13,7 @@ bool eq_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiEq);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiEqScalar);
-  if (function == nullptr) return note_absence(eq_Tensor_site, "diopiEq");
+  if (function == nullptr && !other.is_cpu()) return note_absence(eq_Tensor_site, "diopiEq");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(eq_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -21,6 +21,7 @@ bool eq_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
     OutputHandle out_handle(plan.target());
     return call.run("diopiEqScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(eq_Tensor_site, "diopiEq");
   OutputHandle out_handle(plan.target());
   return call.run("diopiEq", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
@@ -57,7 +58,7 @@ bool ne_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiNe);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiNeScalar);
-  if (function == nullptr) return note_absence(ne_Tensor_site, "diopiNe");
+  if (function == nullptr && !other.is_cpu()) return note_absence(ne_Tensor_site, "diopiNe");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(ne_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -65,6 +66,7 @@ bool ne_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
     OutputHandle out_handle(plan.target());
     return call.run("diopiNeScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(ne_Tensor_site, "diopiNe");
   OutputHandle out_handle(plan.target());
   return call.run("diopiNe", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
@@ -101,7 +103,7 @@ bool lt_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiLt);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiLtScalar);
-  if (function == nullptr) return note_absence(lt_Tensor_site, "diopiLt");
+  if (function == nullptr && !other.is_cpu()) return note_absence(lt_Tensor_site, "diopiLt");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(lt_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -109,6 +111,7 @@ bool lt_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
     OutputHandle out_handle(plan.target());
     return call.run("diopiLtScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(lt_Tensor_site, "diopiLt");
   OutputHandle out_handle(plan.target());
   return call.run("diopiLt", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
@@ -145,7 +148,7 @@ bool le_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiLe);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiLeScalar);
-  if (function == nullptr) return note_absence(le_Tensor_site, "diopiLe");
+  if (function == nullptr && !other.is_cpu()) return note_absence(le_Tensor_site, "diopiLe");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(le_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -153,6 +156,7 @@ bool le_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
     OutputHandle out_handle(plan.target());
     return call.run("diopiLeScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(le_Tensor_site, "diopiLe");
   OutputHandle out_handle(plan.target());
   return call.run("diopiLe", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
@@ -189,7 +193,7 @@ bool gt_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiGt);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiGtScalar);
-  if (function == nullptr) return note_absence(gt_Tensor_site, "diopiGt");
+  if (function == nullptr && !other.is_cpu()) return note_absence(gt_Tensor_site, "diopiGt");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(gt_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -197,6 +201,7 @@ bool gt_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
     OutputHandle out_handle(plan.target());
     return call.run("diopiGtScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(gt_Tensor_site, "diopiGt");
   OutputHandle out_handle(plan.target());
   return call.run("diopiGt", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
@@ -233,7 +238,7 @@ bool ge_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiGe);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiGeScalar);
-  if (function == nullptr) return note_absence(ge_Tensor_site, "diopiGe");
+  if (function == nullptr && !other.is_cpu()) return note_absence(ge_Tensor_site, "diopiGe");
   if (!plan.binary(given, self, other, Promotion::comparison)) return false;
   NativeCall call(ge_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -241,6 +246,7 @@ bool ge_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::
     OutputHandle out_handle(plan.target());
     return call.run("diopiGeScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
   }
+  if (function == nullptr) return note_absence(ge_Tensor_site, "diopiGe");
   OutputHandle out_handle(plan.target());
   return call.run("diopiGe", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }

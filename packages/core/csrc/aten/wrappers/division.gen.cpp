@@ -12,7 +12,7 @@ bool div_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
-  if (function == nullptr) return note_absence(div_Tensor_site, "diopiDiv");
+  if (function == nullptr && !other.is_cpu()) return note_absence(div_Tensor_site, "diopiDiv");
   if (!plan.binary(given, self, other, Promotion::floating)) return false;
   NativeCall call(div_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
@@ -20,6 +20,7 @@ bool div_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
     OutputHandle out_handle(plan.target());
     return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), RoundModeNone);
   }
+  if (function == nullptr) return note_absence(div_Tensor_site, "diopiDiv");
   OutputHandle out_handle(plan.target());
   return call.run("diopiDiv", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), RoundModeNone);
 }
@@ -56,7 +57,7 @@ bool div_Tensor_mode_native(ElementwisePlan& plan, const at::Tensor& given, cons
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
-  if (function == nullptr) return note_absence(div_Tensor_mode_site, "diopiDiv");
+  if (function == nullptr && !other.is_cpu()) return note_absence(div_Tensor_mode_site, "diopiDiv");
   if (!conditions::known_rounding(rounding_mode)) return false;
   if (!plan.binary(given, self, other, rounding_mode ? Promotion::same : Promotion::floating)) return false;
   if (!(plan.common_type() != at::kBool)) return false;
@@ -66,6 +67,7 @@ bool div_Tensor_mode_native(ElementwisePlan& plan, const at::Tensor& given, cons
     OutputHandle out_handle(plan.target());
     return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), round_mode(rounding_mode));
   }
+  if (function == nullptr) return note_absence(div_Tensor_mode_site, "diopiDiv");
   OutputHandle out_handle(plan.target());
   return call.run("diopiDiv", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), round_mode(rounding_mode));
 }
@@ -102,7 +104,7 @@ bool floor_divide_native(ElementwisePlan& plan, const at::Tensor& given, const a
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
-  if (function == nullptr) return note_absence(floor_divide_site, "diopiDiv");
+  if (function == nullptr && !other.is_cpu()) return note_absence(floor_divide_site, "diopiDiv");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!(plan.common_type() != at::kBool)) return false;
   NativeCall call(floor_divide_site, plan.device());
@@ -111,6 +113,7 @@ bool floor_divide_native(ElementwisePlan& plan, const at::Tensor& given, const a
     OutputHandle out_handle(plan.target());
     return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), RoundModeFloor);
   }
+  if (function == nullptr) return note_absence(floor_divide_site, "diopiDiv");
   OutputHandle out_handle(plan.target());
   return call.run("diopiDiv", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), RoundModeFloor);
 }
@@ -147,7 +150,7 @@ bool remainder_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiRemainderTensor);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiRemainderScalar);
-  if (function == nullptr) return note_absence(remainder_Tensor_site, "diopiRemainderTensor");
+  if (function == nullptr && !other.is_cpu()) return note_absence(remainder_Tensor_site, "diopiRemainderTensor");
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!(plan.common_type() != at::kBool)) return false;
   NativeCall call(remainder_Tensor_site, plan.device());
@@ -156,6 +159,7 @@ bool remainder_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
     OutputHandle out_handle(plan.target());
     return call.run("diopiRemainderScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar());
   }
+  if (function == nullptr) return note_absence(remainder_Tensor_site, "diopiRemainderTensor");
   OutputHandle out_handle(plan.target());
   return call.run("diopiRemainderTensor", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
 }
