@@ -141,6 +141,7 @@ def test_renorm_by_a_limit_beyond_the_dtype_changes_nothing() -> None:
     assert torch.equal(x.to("dl").renorm(2, 0, 1e300).cpu(), x)
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize("correction", [-1, 0, 1])
 def test_no_elements_have_no_deviation(correction: int) -> None:
     """Even where the divisor, 0 - correction, is positive."""
