@@ -68,7 +68,7 @@ struct Objects {
   void* bound = nullptr;
   int last_format = 0;
 
-  // Of direct.h.
+  // Members that direct.h calls.
   struct Tensor {
     void* data;
     int dtype;
@@ -80,7 +80,7 @@ struct Objects {
   Ints ints(const int64_t* values, uint64_t count) { return Ints(values, values + count); }
   void* handle(lib::Call&) { return nullptr; }
 
-  // Of handle_descriptors.h.
+  // Members that handle_descriptors.h calls.
   void* create_handle() { return &handle_objects[handles++]; }  // never destroyed
   int bind(void*, void* stream) {
     bound = stream;
