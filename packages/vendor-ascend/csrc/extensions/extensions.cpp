@@ -1,4 +1,5 @@
 // The chain of this vendor's extensions.
+#include "dl/kit/kernel.h"
 #include "dl/kit/profiler.h"
 #include "extensions/companions.h"
 #include "runtime/vendor.h"
@@ -8,7 +9,7 @@ namespace dl::ascend {
 // Without the library of an extension, hosts do without the extension, which is better than one
 // that fails.
 dl_extension_t* Vendor::extensions() {
-  dl_extension_t* chain = kit::graph_extension<Vendor>(nullptr);
+  dl_extension_t* chain = kit::kernel_extension<Vendor>(kit::graph_extension<Vendor>(nullptr));
   if (mspti_companion().present()) chain = kit::profiler_extension<Vendor>(chain);
   return chain;
 }

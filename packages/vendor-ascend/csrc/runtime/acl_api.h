@@ -13,12 +13,14 @@
 
 namespace dl::ascend::acl {
 
-using Code = int;                         // aclError
-using Stream = struct StreamObject*;      // aclrtStream
-using Event = struct EventObject*;        // aclrtEvent
-using Graph = struct GraphObject*;        // aclmdlRI
-using Binary = struct BinaryObject*;      // aclrtBinHandle
-using Function = struct FunctionObject*;  // aclrtFuncHandle
+using Code = int;                           // aclError
+using Stream = struct StreamObject*;        // aclrtStream
+using Event = struct EventObject*;          // aclrtEvent
+using Graph = struct GraphObject*;          // aclmdlRI
+using Binary = struct BinaryObject*;        // aclrtBinHandle
+using Function = struct FunctionObject*;    // aclrtFuncHandle
+using Arguments = struct ArgumentsObject*;  // aclrtArgsHandle
+using Argument = struct ArgumentObject*;    // aclrtParamHandle
 
 // Values of aclError; kCodes in driver.cpp has the names of more of them.
 enum : Code {
@@ -67,6 +69,23 @@ constexpr int kDeterministic = 0;
 constexpr int kInfNan = 1;
 // Value of aclDeviceInfo: the number of AI cores.
 constexpr int kAicoreCount = 0;
+// Value of aclrtDevAttr: the architecture that the compiler knows, such as 2201.
+constexpr int kNpuArchitecture = 601;
+
+// aclrtBinaryLoadOptions, with the option that states the kind of code.
+enum : int { kMagicOption = 2 };
+constexpr uint32_t kAicoreMagic = 0x43554245;
+struct BinaryOption {
+  int type;
+  union {
+    uint32_t magic;
+    uint32_t reserved[4];
+  };
+};
+struct BinaryOptions {
+  BinaryOption* options;
+  size_t count;
+};
 
 // Flags of streams and events.
 constexpr uint32_t kFastLaunch = 1, kFastSync = 2;
@@ -119,7 +138,17 @@ constexpr uintptr_t kCopyAlignment = 64;
   X(graph_launch, aclmdlRIExecuteAsync, Code (*)(Graph, Stream))                                   \
   X(graph_destroy, aclmdlRIDestroy, Code (*)(Graph))                                               \
   X(graph_streams, aclmdlRIGetStreams, Code (*)(Graph, Stream*, uint32_t*))                        \
-  X(stream_tasks, aclmdlRIGetTasksByStream, Code (*)(Stream, void**, uint32_t*))
+  X(stream_tasks, aclmdlRIGetTasksByStream, Code (*)(Stream, void**, uint32_t*))                  \
+  X(device_attribute, aclrtGetDeviceInfo, Code (*)(uint32_t, int, int64_t*))                       \
+  X(binary_load, aclrtBinaryLoadFromData,                                                          \
+    Code (*)(const void*, size_t, const BinaryOptions*, Binary*))                                  \
+  X(binary_unload, aclrtBinaryUnLoad, Code (*)(Binary))                                            \
+  X(binary_function, aclrtBinaryGetFunction, Code (*)(Binary, const char*, Function*))             \
+  X(arguments_begin, aclrtKernelArgsInit, Code (*)(Function, Arguments*))                          \
+  X(arguments_append, aclrtKernelArgsAppend, Code (*)(Arguments, void*, size_t, Argument*))        \
+  X(arguments_end, aclrtKernelArgsFinalize, Code (*)(Arguments))                                   \
+  X(launch, aclrtLaunchKernelWithConfig,                                                           \
+    Code (*)(Function, uint32_t, Stream, void*, Arguments, void*))
 // clang-format on
 
 class Driver : public kit::Library {

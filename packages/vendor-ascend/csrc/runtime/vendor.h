@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 
+#include "dl/kernel.h"
+#include "dl/kit/extension.h"
 #include "dl/kit/graph.h"
 #include "dl/kit/runtime.h"
 #include "extensions/tracer.h"
@@ -15,11 +17,18 @@ namespace dl::ascend {
 
 using Base = kit::Capturing<kit::Runtime<Api>>;
 
+// Code loaded through the kernel extension, and a function of it.
+struct LoadedModule;
+struct LoadedFunction;
+
 class Vendor : public Base {
  public:
   static constexpr const char* kName = "ascend";
   static constexpr const char* kVersion = DL_ASCEND_VERSION;
   static constexpr const char* kDevicesFrom = "ASCEND_RT_VISIBLE_DEVICES";
+
+  Vendor();
+  ~Vendor();
 
   kit::Operators operators();
   static dl_extension_t* extensions();
@@ -30,6 +39,15 @@ class Vendor : public Base {
   void memory_copy(int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind,
                    void* stream);
 
+  // The kernel extension (dl/kernel.h): Ascend C, compiled by CANN's runtime compiler.
+  dl_kernel_properties_t kernel_properties(int32_t device);
+  dl_kernel_code_t* kernel_compile(int32_t device, const dl_kernel_source_t* source);
+  void* kernel_load(int32_t device, const void* bytes, uint64_t size);
+  void kernel_unload(int32_t device, void* module);
+  void* kernel_find(int32_t device, void* module, const char* name);
+  dl_kernel_function_properties_t kernel_function_properties(int32_t device, void* function);
+  void kernel_launch(int32_t device, void* function, const dl_kernel_launch_t* launch);
+
   // Members for dl/kit/profiler.h. Streams are not identified.
   static Recorder& recorder() { return Recorder::here(); }
   static int traced_device(int32_t device) { return device; }
@@ -39,6 +57,8 @@ class Vendor : public Base {
   void copy_through_host(int32_t device, void* to, const void* from, uint64_t bytes, void* stream);
 
   OperatorLibrary library_{take_error_text};
+  kit::Handles<LoadedModule> modules_{"module"};
+  kit::Handles<LoadedFunction> functions_{"kernel"};
 };
 
 }  // namespace dl::ascend

@@ -13,6 +13,14 @@ from .presence import DRIVER
 FINDER = Finder(packages=Path(__file__).parents[1], driver=DRIVER, switch="DL_ASCEND_LIBRARIES")
 COMPANIONS = (
     Companion(
+        "aclrtc",
+        "DL_ASCEND_RTC",
+        ("libacl_rtc.so",),
+        "CANN's toolkit",
+        "compiles kernels from source",
+        with_any_driver=True,
+    ),
+    Companion(
         "MSPTI",
         "DL_ASCEND_MSPTI",
         ("libmspti.so",),
