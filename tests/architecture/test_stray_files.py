@@ -15,7 +15,16 @@ SUFFIXES = {
     *(".c", ".cl", ".h", ".cpp", ".hpp", ".inc", ".cu", ".hip"),
     *(".md", ".txt", ".png", ".css", ".js", ".jinja", ".expected"),
 }
-WITHOUT_SUFFIX = {"LICENSE", "NOTICE", "nox", "run", ".gitignore", ".clang-format", ".clangd"}
+WITHOUT_SUFFIX = {
+    "LICENSE",
+    "NOTICE",
+    "nox",
+    "run",
+    "with-pocl",
+    ".gitignore",
+    ".clang-format",
+    ".clangd",
+}
 # Templates of projects whose build and version control must not take them for their own files.
 WITHOUT_SUFFIX |= {"__dot__gitignore"}
 
