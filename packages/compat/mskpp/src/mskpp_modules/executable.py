@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import statistics
 import subprocess
 import tempfile
 import time
@@ -21,10 +20,10 @@ from .errors import MskppError
 from .launcher import resolve_includes
 from .reporting import (
     LOG,
+    SteadyTimes,
     device_lock,
     finish_folder,
     is_debugging,
-    report_best,
     report_line,
     substitute_first,
 )
@@ -131,7 +130,7 @@ def _tune(
     keep = is_debugging()
     folder = Path(tempfile.mkdtemp(prefix="mskpp-"))
     rows: list[tuple[int, Config, float]] = []
-    ratios: dict[int, float] = {}
+    times = SteadyTimes()
     for number, config in enumerate(configs):
         try:
             path = _build(program, config, folder / str(number))
@@ -146,14 +145,12 @@ def _tune(
         except (MskppError, MarkerError) as error:
             LOG.error("No.%d failed: %s, %s", number, error, config)
             continue
-        microseconds = 1e6 * statistics.median(found.candidate)
-        ratios[number] = found.interval.ratio
+        microseconds = times.add(number, found)
         rows.append((number, config, microseconds))
         report_line(f"No.{number}: {microseconds:.3f}μs, {config}")
     finish_folder(folder, keep)
-    if ratios:
-        best = max(ratios, key=lambda each: ratios[each])
-        report_best(best, ratios, {number: time_ for number, _, time_ in rows})
+    if rows:
+        report_line(f"Best config: No.{times.best}")
     name = Path(f"MSKL_AUTOTUNE_RESULTS_{time.strftime('%Y%m%d%H%M%S')}.csv")
     with name.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)

@@ -6,11 +6,12 @@ import functools
 import logging
 import os
 import shutil
+import statistics
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from diopi_proto.text import write_output
+from dl_autotune.observers import Race
 from dl_autotune.runners.device_lock import DeviceLock
 from dl_autotune.spaces.markers import substitute
 
@@ -30,20 +31,31 @@ def report_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def report_best(best: int, ratios: Mapping[int, float], microseconds: Mapping[int, float]) -> None:
-    """Write the best configuration, and the criterion if another one has the shortest time.
+class SteadyTimes:
+    """Times of configurations that have the order of their speedups over the unmodified kernel.
 
-    :param ratios: speedups over the unmodified kernel, measured in alternation with it.
-    :param microseconds: the times that were written.
+    A machine changes its speed between two races, but each configuration is measured in alternation
+    with the unmodified kernel. Its time is that kernel's time in the first race, divided by the
+    configuration's speedup.
+
+    :ivar by_number: microseconds by index of the configuration.
     """
-    report_line(f"Best config: No.{best}")
-    shortest = min(microseconds, key=lambda each: microseconds[each])
-    if shortest != best:
-        report_line(
-            f"No.{best} has the highest speedup over the unmodified kernel, {ratios[best]:.3f} x, "
-            f"measured in alternation with it. No.{shortest} has the shortest time, but a speedup "
-            f"of {ratios[shortest]:.3f} x: the machine was faster meanwhile."
-        )
+
+    def __init__(self) -> None:
+        self.by_number: dict[int, float] = {}
+        self._unmodified: float | None = None
+
+    def add(self, number: int, found: Race) -> float:
+        """Return the time of a configuration in microseconds."""
+        if self._unmodified is None:
+            self._unmodified = 1e6 * statistics.median(found.baseline)
+        self.by_number[number] = self._unmodified / found.interval.ratio
+        return self.by_number[number]
+
+    @property
+    def best(self) -> int | None:
+        """Return the index of the shortest time; None if there is none."""
+        return min(self.by_number, key=lambda number: self.by_number[number], default=None)
 
 
 def is_debugging() -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,10 +21,10 @@ from .launcher import resolve_includes
 from .recording import RECORDINGS, Launched
 from .reporting import (
     LOG,
+    SteadyTimes,
     device_lock,
     finish_folder,
     is_debugging,
-    report_best,
     report_line,
     substitute_first,
 )
@@ -42,7 +41,8 @@ Config = dict[str, str]
 class Tuned:
     """Result of tuning.
 
-    :ivar microseconds: median times by index of the configuration; None if it failed.
+    :ivar microseconds: times by index of the configuration, see :class:`.SteadyTimes`; None if it
+        failed.
     :ivar failures: reasons of failures by index.
     :ivar best: index of the best configuration; None if all failed.
     :ivar verdict: verdict on the best one against the unmodified kernel, measured in fresh
@@ -127,7 +127,7 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
     settings = RaceSettings(looks=(max(4, -(-repeat // 3)),), seconds=10.0)
     keep = is_debugging()
     folder = Path(tempfile.mkdtemp(prefix="mskpp-"))
-    races: dict[int, Race] = {}
+    times = SteadyTimes()
     failures: dict[int, str] = {}
     compilers = min(max((os.cpu_count() or 1) // 2, 1), _MOST_COMPILERS)
     with ThreadPoolExecutor(compilers) as pool, Worker(serve) as worker:
@@ -139,28 +139,23 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
         ]
         for number, config in enumerate(configs):
             try:
-                races[number] = _raced(
-                    worker, launch, baseline, building[number], warmup, settings, number
-                )
+                found = _raced(worker, launch, baseline, building[number], warmup, settings, number)
             except (MskppError, MarkerError, WorkerError) as error:
                 failures[number] = str(error)
                 LOG.error("No.%d failed: %s, %s", number, error, config)
                 continue
-            report_line(f"No.{number}: {_microseconds(races[number]):.3f}μs, {config}")
-        best = max(races, key=lambda each: races[each].interval.ratio, default=None)
+            report_line(f"No.{number}: {times.add(number, found):.3f}μs, {config}")
+        best = times.best
         verdict = None
         if best is None:
             LOG.error("no configuration ran with correct results")
         else:
-            ratios = {number: found.interval.ratio for number, found in races.items()}
-            report_best(best, ratios, {n: _microseconds(found) for n, found in races.items()})
+            report_line(f"Best config: No.{best}")
             verdict = _again(launch, baseline, building[best], warmup, settings)
             LOG.info("No.%d against the unmodified kernel: %s", best, verdict)
     finish_folder(folder, keep)
-    times = tuple(
-        _microseconds(races[number]) if number in races else None for number in range(len(configs))
-    )
-    return Tuned(times, failures, best, verdict)
+    microseconds = tuple(times.by_number.get(number) for number in range(len(configs)))
+    return Tuned(microseconds, failures, best, verdict)
 
 
 def _build(launch: Launched, config: Config, folder: Path) -> Path:
@@ -224,7 +219,3 @@ def _again(
                 LOG.error("the best configuration failed when it was measured again: %s", error)
                 return None
     return claim(races, Calibration(0.0, 1), seed=0)
-
-
-def _microseconds(found: Race) -> float:
-    return 1e6 * statistics.median(found.candidate)
