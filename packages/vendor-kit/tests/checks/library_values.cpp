@@ -65,6 +65,7 @@ void check_views() {
   CHECK(lib::imaginary_part(complex).offset == 7 && lib::imaginary_part(complex).strides[1] == 2);
   CHECK(lib::dtype(lib::real_part(complex)).value == diopi_dtype_float32);
   CHECK(made({0, 5}).is_contiguous());
+  CHECK(lib::views_of<diopiTensorHandle_t>(nullptr, 2).empty());
 }
 
 void check_helpers() {

@@ -114,9 +114,11 @@ inline View view_of(diopiConstTensorHandle_t handle) {
   std::copy_n(tensor.strides, tensor.ndim, view.strides);
   return view;
 }
+// An absent list, such as the maxima of an optimizer without amsgrad, is empty.
 template <class Handle>
 Views views_of(const Handle* handles, int64_t count) {
   Views views;
+  if (handles == nullptr) return views;
   views.reserve(static_cast<size_t>(count < 0 ? 0 : count));
   for (int64_t i = 0; i < count; ++i) views.push_back(view_of(handles[i]));
   return views;
