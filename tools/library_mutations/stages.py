@@ -88,6 +88,9 @@ class Conformance:
             paths = (str(fakes.resolve()), os.environ.get("LD_LIBRARY_PATH", ""))
             self._env["LD_LIBRARY_PATH"] = os.pathsep.join(x for x in paths if x)
         self._folder = Path(tempfile.mkdtemp(prefix="mutations-"))
+        # A vendor may also look for them next to its own library.
+        for library_file in [] if fakes is None else fakes.glob("*.so"):
+            (self._folder / library_file.name).symlink_to(library_file.resolve())
         self._objects = {
             source: self._compile(source, f"{number}.o")
             for number, source in enumerate(sorted(self._csrc.rglob("*.cpp")))

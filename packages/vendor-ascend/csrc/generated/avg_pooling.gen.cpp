@@ -6,6 +6,7 @@
 #include "functions.gen.h"
 #include "operators.gen.h"
 #include "operators/helpers.h"
+#include "operators/handwritten.h"
 
 namespace dl::ascend {
 namespace operators {
@@ -28,7 +29,7 @@ diopiError_t diopiAvgPool1d(
         plan_.call(functions::aclnnAvgPool2d, {
             lib::Argument{dl::kit::library::unsqueeze(input, int64_t{-2})},
             lib::Argument{dl::kit::library::one(kernel_size)},
-            lib::Argument{dl::kit::library::one(stride)},
+            lib::Argument{dl::kit::library::one(dl::kit::library::stride(stride, kernel_size))},
             lib::Argument{dl::kit::library::zero(padding)}, lib::Argument{ceil_mode},
             lib::Argument{count_include_pad}, lib::Argument{int64_t{0}},
             lib::Argument{dl::ascend::cube_math_type(call_)},
@@ -60,7 +61,7 @@ diopiError_t diopiAvgPool1dBackward(
             lib::Argument{dl::kit::library::unsqueeze(grad_output, int64_t{-2})},
             lib::Argument{dl::kit::library::unsqueeze(input, int64_t{-2})},
             lib::Argument{dl::kit::library::one(kernel_size)},
-            lib::Argument{dl::kit::library::one(stride)},
+            lib::Argument{dl::kit::library::one(dl::kit::library::stride(stride, kernel_size))},
             lib::Argument{dl::kit::library::zero(padding)}, lib::Argument{ceil_mode},
             lib::Argument{count_include_pad}, lib::Argument{int64_t{0}},
             lib::Argument{dl::ascend::cube_math_type(call_)},
@@ -128,9 +129,10 @@ diopiError_t diopiAvgPool2d(
     call_.note(1, "the library does not have aclnnAvgPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool2d, {
-            lib::Argument{input}, lib::Argument{kernel_size},
-            lib::Argument{dl::kit::library::stride(stride, kernel_size)}, lib::Argument{padding},
-            lib::Argument{ceil_mode}, lib::Argument{count_include_pad},
+            lib::Argument{input}, lib::Argument{dl::kit::library::pair(kernel_size)},
+            lib::Argument{dl::kit::library::pair(dl::kit::library::stride(stride, kernel_size))},
+            lib::Argument{dl::kit::library::pair(padding)}, lib::Argument{ceil_mode},
+            lib::Argument{count_include_pad},
             lib::Argument{dl::kit::library::or_int(divisor_override, int64_t{0})},
             lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{out}});
       })) {
@@ -158,9 +160,11 @@ diopiError_t diopiAvgPool2dBackward(
     call_.note(1, "the library does not have aclnnAvgPool2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool2dBackward, {
-            lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{kernel_size},
-            lib::Argument{dl::kit::library::stride(stride, kernel_size)}, lib::Argument{padding},
-            lib::Argument{ceil_mode}, lib::Argument{count_include_pad},
+            lib::Argument{grad_output}, lib::Argument{input},
+            lib::Argument{dl::kit::library::pair(kernel_size)},
+            lib::Argument{dl::kit::library::pair(dl::kit::library::stride(stride, kernel_size))},
+            lib::Argument{dl::kit::library::pair(padding)}, lib::Argument{ceil_mode},
+            lib::Argument{count_include_pad},
             lib::Argument{dl::kit::library::or_int(divisor_override, int64_t{0})},
             lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{grad_input}});
       })) {
@@ -180,7 +184,8 @@ diopiError_t diopiAdaptiveAvgPool2d(
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAdaptiveAvgPool2d, {
-            lib::Argument{input}, lib::Argument{output_size}, lib::Argument{out}});
+            lib::Argument{input}, lib::Argument{dl::kit::library::pair(output_size)},
+            lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -222,9 +227,10 @@ diopiError_t diopiAvgPool3d(
     call_.note(1, "the library does not have aclnnAvgPool3d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool3d, {
-            lib::Argument{input}, lib::Argument{kernel_size},
-            lib::Argument{dl::kit::library::stride(stride, kernel_size)}, lib::Argument{padding},
-            lib::Argument{ceil_mode}, lib::Argument{count_include_pad},
+            lib::Argument{input}, lib::Argument{dl::kit::library::triple(kernel_size)},
+            lib::Argument{dl::kit::library::triple(dl::kit::library::stride(stride, kernel_size))},
+            lib::Argument{dl::kit::library::triple(padding)}, lib::Argument{ceil_mode},
+            lib::Argument{count_include_pad},
             lib::Argument{dl::kit::library::or_int(divisor_override, int64_t{0})},
             lib::Argument{out}});
       })) {
@@ -252,9 +258,11 @@ diopiError_t diopiAvgPool3dBackward(
     call_.note(1, "the library does not have aclnnAvgPool3dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool3dBackward, {
-            lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{kernel_size},
-            lib::Argument{dl::kit::library::stride(stride, kernel_size)}, lib::Argument{padding},
-            lib::Argument{ceil_mode}, lib::Argument{count_include_pad},
+            lib::Argument{grad_output}, lib::Argument{input},
+            lib::Argument{dl::kit::library::triple(kernel_size)},
+            lib::Argument{dl::kit::library::triple(dl::kit::library::stride(stride, kernel_size))},
+            lib::Argument{dl::kit::library::triple(padding)}, lib::Argument{ceil_mode},
+            lib::Argument{count_include_pad},
             lib::Argument{dl::kit::library::or_int(divisor_override, int64_t{0})},
             lib::Argument{grad_input}});
       })) {
@@ -274,7 +282,8 @@ diopiError_t diopiAdaptiveAvgPool3d(
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool3d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAdaptiveAvgPool3d, {
-            lib::Argument{input}, lib::Argument{output_size}, lib::Argument{out}});
+            lib::Argument{input}, lib::Argument{dl::kit::library::triple(output_size)},
+            lib::Argument{out}});
       })) {
     return diopiSuccess;
   }

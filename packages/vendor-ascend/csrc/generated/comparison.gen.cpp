@@ -6,6 +6,7 @@
 #include "functions.gen.h"
 #include "operators.gen.h"
 #include "operators/helpers.h"
+#include "operators/handwritten.h"
 
 namespace dl::ascend {
 namespace operators {
@@ -418,6 +419,20 @@ diopiError_t diopiIsNan(
             lib::Argument{input}, lib::Argument{input}, lib::Argument{out}});
       })) {
     return diopiSuccess;
+  }
+  call_.decline();
+}
+
+diopiError_t diopiEqual(
+    diopiContextHandle_t ctx_, bool* out_, diopiConstTensorHandle_t input_,
+    diopiConstTensorHandle_t other_) {
+  lib::Call call_(ctx_, "diopiEqual", backend_of(ctx_));
+  if (!(call_.has(functions::aclnnEqual))) {
+    call_.note(1, "the library does not have aclnnEqual");
+  } else {
+    const diopiError_t error_ = dl::ascend::equal_tensors(call_, out_, input_, other_);
+    if (error_ != diopiNoImplement) return error_;
+    call_.note(1, "dl::ascend::equal_tensors declines");
   }
   call_.decline();
 }

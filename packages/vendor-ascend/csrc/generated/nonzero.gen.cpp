@@ -6,6 +6,7 @@
 #include "functions.gen.h"
 #include "operators.gen.h"
 #include "operators/helpers.h"
+#include "operators/handwritten.h"
 
 namespace dl::ascend {
 namespace operators {
@@ -45,6 +46,33 @@ diopiError_t diopiMaskedSelectBackward(
             lib::Argument{grad_input}, lib::Argument{mask}, lib::Argument{grad_output}});
       })) {
     return diopiSuccess;
+  }
+  call_.decline();
+}
+
+diopiError_t diopiNonzero(
+    diopiContextHandle_t ctx_, diopiTensorHandle_t* out_, diopiConstTensorHandle_t input_) {
+  lib::Call call_(ctx_, "diopiNonzero", backend_of(ctx_));
+  if (!(call_.has(functions::aclnnNonzero))) {
+    call_.note(1, "the library does not have aclnnNonzero");
+  } else {
+    const diopiError_t error_ = dl::ascend::nonzero(call_, out_, input_);
+    if (error_ != diopiNoImplement) return error_;
+    call_.note(1, "dl::ascend::nonzero declines");
+  }
+  call_.decline();
+}
+
+diopiError_t diopiMaskedSelect(
+    diopiContextHandle_t ctx_, diopiTensorHandle_t* out_, diopiConstTensorHandle_t input_,
+    diopiConstTensorHandle_t mask_) {
+  lib::Call call_(ctx_, "diopiMaskedSelect", backend_of(ctx_));
+  if (!(call_.has(functions::aclnnMaskedSelect))) {
+    call_.note(1, "the library does not have aclnnMaskedSelect");
+  } else {
+    const diopiError_t error_ = dl::ascend::masked_select(call_, out_, input_, mask_);
+    if (error_ != diopiNoImplement) return error_;
+    call_.note(1, "dl::ascend::masked_select declines");
   }
   call_.decline();
 }

@@ -150,6 +150,32 @@ diopiError_t diopiMaximum(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiMinimum(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t dlopAttention(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t, double, bool);
+diopiError_t dlopAttentionBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, double, bool);
+diopiError_t diopiFlashAttention(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiGeneratorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, float, float, bool, int32_t, int32_t);
+diopiError_t diopiFlashAttentionBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiGeneratorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, float, float, bool, int32_t, int32_t);
+diopiError_t diopiMultiHeadAttention(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, double,
+    bool, bool, double, diopiTensorHandle_t, diopiTensorHandle_t, diopiGeneratorHandle_t,
+    diopiTensorHandle_t);
+diopiError_t diopiMultiHeadAttentionBackward(
+    diopiContextHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, double, bool, diopiGeneratorHandle_t, double, diopiTensorHandle_t,
+    diopiTensorHandle_t, diopiTensorHandle_t);
 diopiError_t diopiDestIndexCopyKV(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiAvgPool1d(
@@ -295,6 +321,8 @@ diopiError_t diopiLtScalar(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
 diopiError_t diopiLtInpScalar(diopiContextHandle_t, diopiTensorHandle_t, const diopiScalar_t*);
 diopiError_t diopiIsNan(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiEqual(
+    diopiContextHandle_t, bool*, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiPolar(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiComplex(
@@ -588,6 +616,9 @@ diopiError_t diopiMaskedScatter(
 diopiError_t diopiMaskedSelectBackward(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
     diopiConstTensorHandle_t);
+diopiError_t diopiNonzero(diopiContextHandle_t, diopiTensorHandle_t*, diopiConstTensorHandle_t);
+diopiError_t diopiMaskedSelect(
+    diopiContextHandle_t, diopiTensorHandle_t*, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiNorm(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*,
     diopiSize_t);
@@ -737,6 +768,9 @@ diopiError_t diopiRoiAlignBackwardMmcv(
 diopiError_t diopiRoiAlignBackward(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
     double, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool);
+diopiError_t diopiRotaryEmbedding(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, bool, bool);
 diopiError_t diopiFloor(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiFloorInp(diopiContextHandle_t, diopiTensorHandle_t);
 diopiError_t diopiCeil(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);

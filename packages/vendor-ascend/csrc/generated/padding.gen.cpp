@@ -6,6 +6,7 @@
 #include "functions.gen.h"
 #include "operators.gen.h"
 #include "operators/helpers.h"
+#include "operators/handwritten.h"
 
 namespace dl::ascend {
 namespace operators {

@@ -1,4 +1,4 @@
-"""The C++ sources of a library vendor: typed functions, one per operator, and the table."""
+"""The C++ sources of the operators: one function per operator, and the table."""
 
 from __future__ import annotations
 
@@ -10,148 +10,10 @@ from diopi_proto.schema import DTYPES, Parameter
 from .check import Checked, CheckedCase, CheckedEntry
 from .lower import NS, quoted
 from .model import Library
-from .signatures import Argument, Function
-from .text import banner, declarations, include_guard, wrapped
+from .text import banner, include_guard, wrapped
 
-_AUTOMATIC = {
-    "stream": "kStream",
-    "handle": "kHandle",
-    "workspace": "kWorkspace",
-    "workspace_size": "kWorkspaceSize",
-    "workspace_result": "kWorkspaceResult",
-}
 _KIT = "dl/kit/library"
 _RANDOM = re.compile(r"library::(draw_|read_|filled|ones_)")
-
-
-def functions_header(library: Library) -> str:
-    """Return ``functions.gen.h``: the functions of the library."""
-    guard = include_guard(library, "functions")
-    names = "\n".join(f"extern const Function {name};" for name in library.functions)
-    return f"""{banner("Functions of the library, by name.")}
-#ifndef {guard}
-#define {guard}
-
-#include "{_KIT}/call.h"
-#include "{_KIT}/functions.h"
-
-namespace {library.namespace} {{
-
-namespace lib = ::dl::kit::library;
-
-extern const lib::LibraryFacts kFacts;
-// The vendor's calls of the library.
-lib::Backend& backend_of(diopiContextHandle_t ctx);
-
-namespace functions {{
-using lib::Function;
-{names}
-}}  // namespace functions
-
-}}  // namespace {library.namespace}
-
-#endif  // {guard}
-"""
-
-
-def functions_source(library: Library) -> str:
-    """Return ``functions.gen.cpp``: documented facts, and calls with the true C types."""
-    tables = "\n".join(_facts(library, f) for f in library.functions.values())
-    entries = "\n".join(_function(library, f, i) for i, f in enumerate(library.functions.values()))
-    dtypes = ", ".join(str(library.dtypes.get(name, -1)) for name in DTYPES_BY_NUMBER)
-    formats = ", ".join(str(x) for x in _formats(library))
-    names = ", ".join(quoted(x) for x in library.opened)
-    libraries = f"constexpr const char* kLibraries[] = {{{names}}};"
-    if not library.opened:
-        libraries = "constexpr const char* const* kLibraries = nullptr;"
-    types = declarations(library)
-    if not library.declarations:
-        types = f'extern "C" {{\n{types}\n}}'
-    copy = f"&functions::{library.copy}" if library.copy else "nullptr"
-    execute = "nullptr"
-    if library.shape == "two_phase":
-        execute = f"&lib::execute_call<{library.executor}, {library.stream}>"
-    return f"""{banner("Documented facts about the library's functions, and their types.")}
-#include "functions.gen.h"
-
-{types}
-
-namespace {library.namespace} {{
-namespace {{
-
-{tables}
-
-}}  // namespace
-
-namespace functions {{
-
-{entries}
-
-}}  // namespace functions
-
-namespace {{
-constexpr int kDtypes[] = {{{dtypes}}};
-{libraries}
-}}  // namespace
-
-const lib::LibraryFacts kFacts = {{
-    {quoted(library.name)}, kDtypes, {{{formats}}}, {copy}, kLibraries, {len(library.opened)},
-    {len(library.functions)}, {execute}}};
-
-}}  // namespace {library.namespace}
-"""
-
-
-DTYPES_BY_NUMBER = DTYPES
-
-
-def _formats(library: Library) -> list[int]:
-    otherwise = library.format_by_rank.get(None)
-    return [
-        library.formats.get(library.format_by_rank.get(rank) or otherwise or "", 0)
-        for rank in range(9)
-    ]
-
-
-def _facts(library: Library, function: Function) -> str:
-    if not function.arguments:
-        return f"constexpr const lib::ArgumentFacts* k_{function.name} = nullptr;"
-    rows = ",\n".join(_row(library, function, i) for i in range(len(function.arguments)))
-    return f"constexpr lib::ArgumentFacts k_{function.name}[] = {{\n{rows}}};"
-
-
-def _row(library: Library, function: Function, position: int) -> str:
-    a: Argument = function.arguments[position]
-    kinds = [library.kind(x.type) for x in function.arguments]
-    kind = kinds[position]
-    automatic = _AUTOMATIC.get(kind or "", "kNo")
-    following = kinds[position + 1] if position + 1 < len(kinds) else None
-    if kind == "descriptor":
-        automatic = "kDescriptor" if following == "tensor" else "kOnlyDescriptor"
-    dtypes = 0
-    for dtype in a.dtypes:
-        dtypes |= 1 << DTYPES.index(dtype)
-    low, high = a.ndim or (0, -1)
-    flags = ", ".join("true" if x else "false" for x in (a.reads, a.writes, a.strided))
-    return (
-        f'    {{"{a.name}", {flags}, {hex(dtypes)}, {low}, {high}, '
-        f"lib::ArgumentFacts::{automatic}}}"
-    )
-
-
-def _function(library: Library, function: Function, index: int) -> str:
-    types = ", ".join(a.type for a in function.arguments)
-    count = len(function.arguments)
-    if library.shape == "two_phase":
-        call = f"lib::TwoPhaseCall<{', '.join(x for x in (library.executor, types) if x)}>::begin"
-        begin, begins, direct = f'"{function.name}GetWorkspaceSize"', f"&{call}", "nullptr"
-    else:
-        begin, begins, direct = "nullptr", "nullptr", f"&lib::DirectCall<{types}>::call"
-    return wrapped(
-        f"const Function {function.name} = {{",
-        [str(index), f'"{function.name}"', begin, f"k_{function.name}", str(count), begins, direct],
-        "};",
-    )
 
 
 def operators_header(checked: Checked) -> str:

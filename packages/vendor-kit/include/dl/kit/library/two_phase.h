@@ -38,56 +38,13 @@
 #include "dl/kit/base.h"
 #include "dl/kit/layout.h"
 #include "dl/kit/library/call.h"
+#include "dl/kit/library/call_key.h"
 #include "dl/kit/library/symbols.h"
 #include "dl/kit/workspace.h"
 
 DL_KIT_BEGIN
 
 namespace library {
-
-// A scalar's value in the representation of its dtype, which libraries read through a pointer.
-class ScalarBytes {
- public:
-  explicit ScalarBytes(const diopiScalar_t& scalar) : dtype_(scalar.stype) {
-    switch (scalar.stype) {
-      case diopi_dtype_float32:
-        put(static_cast<float>(scalar.fval));
-        break;
-      case diopi_dtype_float16:
-      case diopi_dtype_bfloat16:
-      case diopi_dtype_tfloat32:
-        // Libraries convert it to the dtype of their computation.
-        dtype_ = diopi_dtype_float32;
-        put(static_cast<float>(scalar.fval));
-        break;
-      case diopi_dtype_float64:
-        put(scalar.fval);
-        break;
-      case diopi_dtype_bool:
-        put(static_cast<uint8_t>(scalar.ival != 0));
-        break;
-      default:
-        // All integers fit in 64 bits.
-        dtype_ = diopi_dtype_int64;
-        put(scalar.ival);
-    }
-  }
-  int32_t dtype() const { return dtype_; }
-  const void* data() const { return bytes_; }
-  int64_t bits() const {
-    int64_t bits = 0;
-    std::memcpy(&bits, bytes_, sizeof bits);
-    return bits;
-  }
-
- private:
-  template <class T>
-  void put(T value) {
-    std::memcpy(bytes_, &value, sizeof value);
-  }
-  int32_t dtype_;
-  alignas(8) char bytes_[8] = {};
-};
 
 template <class Objects>
 class TwoPhaseBackend : public Backend {
@@ -116,7 +73,7 @@ class TwoPhaseBackend : public Backend {
       return;
     }
     Cache& cache = thread_cache(call.device());
-    Layout key = key_of(function, arguments);
+    Layout key = call_key(*this, function, arguments);
     Prepared* found = cache.find(key);
     if (found != nullptr) {
       if (rebind(*found, function, arguments)) {
@@ -285,59 +242,6 @@ class TwoPhaseBackend : public Backend {
   void remember_once_only(const Function& function) {
     const std::lock_guard<std::mutex> lock(mutex_);
     once_only_.insert(function.index);
-  }
-
-  // Everything that the first phase can read, without addresses.
-  Layout key_of(const Function& function, const std::vector<Argument>& arguments) const {
-    Layout key;
-    key.append(function.index);
-    std::vector<const void*> seen;
-    for (const Argument& argument : arguments) {
-      key.append(static_cast<int64_t>(argument.value.index()));
-      if (const View* view = argument.view()) {
-        key.append(view->dtype).append(format(*view)).append(view->offset);
-        key.append(storage_elements(*view)).append(view->ndim);
-        for (int32_t d = 0; d < view->ndim; ++d)
-          key.append(view->sizes[d]).append(view->strides[d]);
-        // Position of an earlier tensor in the same memory.
-        const auto found = std::find(seen.begin(), seen.end(), view->storage);
-        key.append(found - seen.begin());
-        seen.push_back(view->storage);
-      } else if (const Scalar* scalar = std::get_if<Scalar>(&argument.value)) {
-        const ScalarBytes bytes(scalar->value);
-        key.append(bytes.dtype()).append(bytes.bits());
-      } else if (const Ints* ints = std::get_if<Ints>(&argument.value)) {
-        key.append(static_cast<int64_t>(ints->size()));
-        for (const int64_t each : *ints) key.append(each);
-      } else if (const Bools* bools = std::get_if<Bools>(&argument.value)) {
-        key.append(static_cast<int64_t>(bools->size()));
-        for (const char each : bools->values) key.append(each);
-      } else if (const Doubles* doubles = std::get_if<Doubles>(&argument.value)) {
-        key.append(static_cast<int64_t>(doubles->size()));
-        for (const double each : *doubles) key.append(bits_of(each));
-      } else if (const Dtype* dtype = std::get_if<Dtype>(&argument.value)) {
-        key.append(dtype->value);
-      } else if (const int64_t* integer = std::get_if<int64_t>(&argument.value)) {
-        key.append(*integer);
-      } else if (const double* number = std::get_if<double>(&argument.value)) {
-        key.append(bits_of(*number));
-      } else if (const bool* boolean = std::get_if<bool>(&argument.value)) {
-        key.append(*boolean ? 1 : 0);
-      } else if (const char* const* text = std::get_if<const char*>(&argument.value)) {
-        const size_t length = *text == nullptr ? 0 : std::strlen(*text);
-        key.append(static_cast<int64_t>(length));
-        for (size_t i = 0; i < length; ++i) key.append((*text)[i]);
-      }
-    }
-    return key;
-  }
-  static int64_t bits_of(double value) {
-    int64_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits;
-  }
-  static int64_t storage_elements(const View& view) {
-    return view.storage_bytes / std::max<int64_t>(view.element_bytes(), 1);
   }
 
   Prepared prepare(Call& call, const Function& function, const std::vector<Argument>& arguments) {
