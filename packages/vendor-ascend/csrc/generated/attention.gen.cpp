@@ -26,8 +26,8 @@ diopiError_t dlopAttention(
   const auto is_causal = is_causal_;
   if (!(call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(1, "the library does not have one of aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && (dl::kit::library::size(q, int64_t{3}) == dl::kit::library::size(v, int64_t{3})))) {
-    call_.note(1, "not (not mask and not is_causal and ndim(q) == 4 and size(q, 3) == size(v, 3))");
+  } else if (!((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2})))))) {
+    call_.note(1, "not (not mask and not is_causal and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -50,8 +50,8 @@ diopiError_t dlopAttention(
   }
   if (!(call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnTriu) && call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(2, "the library does not have one of aclnnInplaceOne, aclnnTriu, aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && (dl::kit::library::size(q, int64_t{3}) == dl::kit::library::size(v, int64_t{3})))) {
-    call_.note(2, "not (not mask and is_causal and ndim(q) == 4 and size(q, 3) == size(v, 3))");
+  } else if (!((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2})))))) {
+    call_.note(2, "not (not mask and is_causal and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))");
   } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -79,8 +79,8 @@ diopiError_t dlopAttention(
   }
   if (!(call_.has(functions::aclnnLogicalNot) && call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(3, "the library does not have one of aclnnLogicalNot, aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!(lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && (dl::kit::library::size(q, int64_t{3}) == dl::kit::library::size(v, int64_t{3})))) {
-    call_.note(3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and size(q, 3) == size(v, 3))");
+  } else if (!(lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2})))))) {
+    call_.note(3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))");
   } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -126,8 +126,8 @@ diopiError_t dlopAttentionBackward(
   const auto is_causal = is_causal_;
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnFlashAttentionScoreGrad");
-  } else if (!((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && (dl::kit::library::size(q, int64_t{3}) == dl::kit::library::size(v, int64_t{3})))) {
-    call_.note(1, "not (not mask and not is_causal and ndim(q) == 4 and size(q, 3) == size(v, 3))");
+  } else if (!((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
+    call_.note(1, "not (not mask and not is_causal and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
@@ -149,8 +149,8 @@ diopiError_t dlopAttentionBackward(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnTriu) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(2, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnTriu, aclnnFlashAttentionScoreGrad");
-  } else if (!((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && (dl::kit::library::size(q, int64_t{3}) == dl::kit::library::size(v, int64_t{3})))) {
-    call_.note(2, "not (not mask and is_causal and ndim(q) == 4 and size(q, 3) == size(v, 3))");
+  } else if (!((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
+    call_.note(2, "not (not mask and is_causal and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
   } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
@@ -177,8 +177,8 @@ diopiError_t dlopAttentionBackward(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnLogicalNot) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(3, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnLogicalNot, aclnnFlashAttentionScoreGrad");
-  } else if (!(lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && (dl::kit::library::size(q, int64_t{3}) == dl::kit::library::size(v, int64_t{3})))) {
-    call_.note(3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and size(q, 3) == size(v, 3))");
+  } else if (!(lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
+    call_.note(3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
   } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
@@ -222,8 +222,8 @@ diopiError_t diopiFlashAttention(
   const int64_t window_size_right = static_cast<int64_t>(window_size_right_);
   if (!(call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(1, "the library does not have one of aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal))) {
-    call_.note(1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal)");
+  } else if (!((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal) && dl::kit::library::same_shape(q, attention_out) && dl::kit::library::same_shape(k, v))) {
+    call_.note(1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal and same_shape(q, attention_out) and same_shape(k, v))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -272,8 +272,8 @@ diopiError_t diopiFlashAttentionBackward(
   const int64_t window_size_right = static_cast<int64_t>(window_size_right_);
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnFlashAttentionScoreGrad");
-  } else if (!((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal))) {
-    call_.note(1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal)");
+  } else if (!((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, attention_out) && dl::kit::library::same_shape(q, grad_output) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
+    call_.note(1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal and same_shape(k, v) and same_shape(q, attention_out) and same_shape(q, grad_output) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
@@ -314,8 +314,8 @@ diopiError_t diopiMultiHeadAttention(
   const lib::View softmax_lse = lib::view_of(softmax_lse_);
   if (!(call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(1, "the library does not have one of aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((dropout_p == int64_t{0}) && (!is_causal) && (!return_debug_mask) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}))) {
-    call_.note(1, "not (dropout_p == 0 and not is_causal and not return_debug_mask and dtype(softmax_lse) == float32)");
+  } else if (!((dropout_p == int64_t{0}) && (!is_causal) && (!return_debug_mask) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v))) {
+    call_.note(1, "not (dropout_p == 0 and not is_causal and not return_debug_mask and dtype(softmax_lse) == float32 and same_shape(q, out) and same_shape(k, v))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -360,8 +360,8 @@ diopiError_t diopiMultiHeadAttentionBackward(
   const lib::View grad_v = lib::view_of(grad_v_);
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnFlashAttentionScoreGrad");
-  } else if (!((dropout_p == int64_t{0}) && (!is_causal) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}))) {
-    call_.note(1, "not (dropout_p == 0 and not is_causal and dtype(softmax_lse) == float32)");
+  } else if (!((dropout_p == int64_t{0}) && (!is_causal) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
+    call_.note(1, "not (dropout_p == 0 and not is_causal and dtype(softmax_lse) == float32 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));

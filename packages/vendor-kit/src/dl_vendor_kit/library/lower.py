@@ -262,6 +262,9 @@ def _logic(operator: str, operands: tuple[Expression, ...], scope: Scope) -> Low
         codes.append(truth(operand, scope))
         if operator == "and":
             scope = scope.with_present(present_if(operand))
+        elif operator == "or" and isinstance(operand, Operation) and operand.operator == "not":
+            # "not x or f(x)": x is present where f is computed.
+            scope = scope.with_present(present_if(operand.operands[0]))
     if operator == "not":
         return Lowered("bool", f"(!{codes[0]})")
     joined = (" && " if operator == "and" else " || ").join(codes)
