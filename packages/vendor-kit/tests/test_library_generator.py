@@ -62,7 +62,8 @@ OPERATORS = {
     "matmul": """\
 diopiLinear:
   - {when: bias, call: "toyAddmm(bias, flat2d(input), t(weight), flat2d(out))"}
-  - {when: not bias or dtype(bias) == float32, needs: toyRelu, call: "toyMatmul(input, t(weight), out, @precise)",
+  - {when: not bias or dtype(bias) == float32,
+     needs: toyRelu, call: "toyMatmul(input, t(weight), out, @precise)",
      format: ND, contiguous: weight, dtypes: {input: [float32]}}
 """,
     "softmax": 'diopiSoftmax: "toySoftmax(input, dim, out)"\n',
