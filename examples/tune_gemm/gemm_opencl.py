@@ -45,5 +45,5 @@ kernel = TunableKernel(
     launch=launch,
     shape=PRODUCT.shape,
     checks=PRODUCT.checks,
-    options=["-cl-std=CL2.0"],
+    options=["-cl-std=CL1.2"],
 )

@@ -104,7 +104,8 @@ def test_a_link_in_place_of_a_file_is_not_followed(uncached: Vendor, tmp_path: P
 
 def test_off_disables_the_cache(uncached: Vendor, tmp_path: Path) -> None:
     uncached.run_on_vendor(ADD, DL_OPENCL_CACHE="off", XDG_CACHE_HOME=str(tmp_path / "home"))
-    assert not (tmp_path / "home").exists()
+    # Drivers may have a cache of their own there.
+    assert not (tmp_path / "home" / "dl").exists()
 
 
 def test_the_default_folder_is_the_users(uncached: Vendor, tmp_path: Path) -> None:

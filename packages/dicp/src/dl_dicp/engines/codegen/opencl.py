@@ -146,7 +146,7 @@ OPENCL = Dialect(
     "fused.cl",
     PRELUDE,
     # Round square roots and quotients correctly, as on other devices.
-    lambda: ["-cl-std=CL2.0", "-cl-fp32-correctly-rounded-divide-sqrt"],
+    lambda: ["-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt"],
     opencl_function_of,
     MOST_BUFFERED,
 )

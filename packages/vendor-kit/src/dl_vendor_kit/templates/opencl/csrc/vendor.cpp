@@ -248,7 +248,7 @@ Program Vendor::program() {
   const char* source = kSource;
   Program made = driver().CreateProgramWithSource(context_, 1, &source, nullptr, &code);
   check(code, "clCreateProgramWithSource");
-  code = driver().BuildProgram(made, 1, &device_, "-cl-std=CL2.0", nullptr, nullptr);
+  code = driver().BuildProgram(made, 1, &device_, "-cl-std=CL1.2", nullptr, nullptr);
   if (code != kSuccess) {
     std::string log(4096, '\0');
     (void)driver().GetProgramBuildInfo(made, device_, kBuildLog, log.size(), log.data(), nullptr);
