@@ -49,6 +49,17 @@ def test_the_carrier_is_the_vendor_where_it_has_a_communicator(
     ranks.run("collectives.carried_by", name="async" if way == "communicator" else "gloo")
 
 
+def test_communicator_ids_have_any_size() -> None:
+    """As long as HCCL's: the vendor checks every byte of the id on each rank."""
+    pair = Ranks(DL_VENDORS="async", DL_ASYNC_TEST_ID_BYTES="4108")
+    try:
+        pair.run("collectives.carried_by", name="async")
+        pair.run("collectives.all_reduce")
+        pair.run("collectives.split_groups")
+    finally:
+        pair.close()
+
+
 def test_wrong_answers_are_noticed(ranks: Ranks) -> None:
     """The comparison in these programs detects a rank that sends other values."""
     with pytest.raises(RankError, match="expected tensor"):

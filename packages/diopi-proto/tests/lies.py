@@ -40,6 +40,9 @@ AT_LOAD = {
 AT_PROPERTIES = {
     "properties_are_longer": "it writes beyond the",
     "properties_throw": "it threw an exception: properties ran away",
+    "padding_is_huge": "it asks for 65537 bytes of allocation padding; at most 65536 are allowed",
+    "padding_contradicts": "it asks for 32 bytes of allocation padding, which contradicts "
+    "DL_CAP_ANY_HOST_POINTER",
 }
 AT_ALLOCATION = {
     "memory_is_missing": "it reports success but returns no memory",

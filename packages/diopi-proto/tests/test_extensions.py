@@ -63,6 +63,8 @@ def lie(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Fi
 
 @pytest.fixture
 def older(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixture]:
+    monkeypatch.setenv("FIXTURE_IDS", "both")
+
     def load_truncated(extension: str, end: int) -> Fixture:
         monkeypatch.setenv("FIXTURE_OLD", extension)
         monkeypatch.setenv("FIXTURE_BYTES", str(end))
@@ -235,6 +237,62 @@ def test_collectives_pass_what_they_were_given(fixture: Fixture) -> None:
         del one
         gc.collect()
         assert fixture.last_call == "destroy 44"
+
+
+LONG_ID = bytes(i * 7 % 256 for i in range(4108))
+
+
+def test_ids_of_a_communicator_have_any_size(
+    fixture: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIXTURE_IDS", "long")
+    with load_vendor(fixture.path) as vendor:
+        name = vendor.communicators.unique_id()
+        assert name == LONG_ID and fixture.last_call == "sized_unique_id 4108"
+        one = vendor.communicators.create(name, 2, 1, device=1, seconds=3)
+        assert fixture.last_call == f"sized_create 1 {LONG_ID[-1]} 4108 2 1 3"
+        with pytest.raises(ArgumentError, match="name has 128 bytes, expected 4108"):
+            vendor.communicators.create(bytes(128), 2, 1)
+        assert not one.aborted
+
+
+def test_a_vendor_with_long_ids_is_not_supported_without_their_slots(
+    older: Callable[..., Fixture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an older host sees it: its struct ends before the slots of long ids."""
+    monkeypatch.setenv("FIXTURE_IDS", "long")
+    fixture = older("communicator", ffi.offsetof("dl_communicator_extension_t", "sized_create"))
+    with (
+        load_vendor(fixture.path) as vendor,
+        pytest.raises(NotSupportedError, match=r"\[communicator.unique_id\]"),
+    ):
+        vendor.communicators.unique_id()
+
+
+LONG_IDS_WRONG = {
+    "id_is_empty": (
+        lambda v: v.communicators.unique_id(),
+        "its communicator ids have 0 bytes, not 1 to 1048576",
+    ),
+    "id_is_huge": (
+        lambda v: v.communicators.create(LONG_ID, 1, 0),
+        "its communicator ids have 18446744073709551615 bytes",
+    ),
+    "communicator_is_missing": (
+        lambda v: v.communicators.create(LONG_ID, 1, 0),
+        "returns no communicator",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG_IDS_WRONG)
+def test_a_wrong_answer_about_long_ids_is_an_error(
+    lie: Callable[[str], Fixture], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("FIXTURE_IDS", "long")
+    use, message = LONG_IDS_WRONG[name]
+    with load_vendor(lie(name).path) as vendor, pytest.raises(VendorError, match=message):
+        use(vendor)
 
 
 def test_peers_copy_and_share(fixture: Fixture) -> None:

@@ -142,7 +142,7 @@ void Context::reset() {
 }
 
 void* Context::require_memory(uint64_t bytes) {
-  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  bytes = (bytes + device_.padding() + kAlignment - 1) / kAlignment * kAlignment;
   while (block_ < blocks_.size() && blocks_[block_].bytes() - used_ < bytes) {
     ++block_;
     used_ = 0;

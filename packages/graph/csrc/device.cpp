@@ -31,6 +31,16 @@ Device::Device(const dl_contract_target_t& target) : target_(target) {
   if (target.device < 0 || target.device >= count)
     throw Failure("the vendor has no device " + std::to_string(target.device) + "; the count is " +
                   std::to_string(count));
+  if (table_->device_properties != nullptr) {
+    dl_device_properties_t properties{};
+    properties.struct_size = sizeof properties;
+    make_current();
+    dl_status_t* const status =
+        table_->device_properties(target.checked, target.device, &properties);
+    // A vendor without properties asks for no padding.
+    if (status != nullptr) status->release(status);
+    padding_ = properties.allocation_padding;
+  }
   const dl_operator_t* operators = target.operators;
   uint64_t operator_count = target.operator_count;
   if (operators == nullptr && table_->operators != nullptr)
@@ -47,9 +57,10 @@ void* Device::allocate(uint64_t bytes) const {
   make_current();
   void* memory = nullptr;
   // Round up to words: the checked table reads and writes back a word at each end.
-  if (bytes > UINT64_MAX - sizeof(uint64_t))
+  if (bytes > UINT64_MAX - sizeof(uint64_t) - padding_)
     throw Failure("a size in bytes overflows", DL_OUT_OF_MEMORY);
-  const uint64_t whole = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+  const uint64_t whole =
+      (bytes + padding_ + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
   check(table_->memory_allocate(target_.checked, target_.device, whole, &memory),
         "memory_allocate of " + std::to_string(bytes) + " bytes");
   return memory;

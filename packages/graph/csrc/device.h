@@ -14,6 +14,7 @@ class Device {
   // Throws Failure if the target lacks a field or function that a run needs.
   explicit Device(const dl_contract_target_t& target);
 
+  // The padding is added to `bytes`.
   void* allocate(uint64_t bytes) const;
   void free(void* memory) const;
   void copy(void* to, const void* from, uint64_t bytes, dl_copy_kind_t kind) const;
@@ -24,6 +25,8 @@ class Device {
     if (set_ != nullptr) make_current_slow();
   }
   bool can(uint64_t capability) const { return (table_->capabilities & capability) != 0; }
+  // Bytes without data that the device needs behind each block of memory.
+  uint64_t padding() const { return padding_; }
   std::string last_error() const;
   // Returns the vendor's function. Throws Failure if it has none with this signature.
   dl_function_t function(const char* name, uint64_t fingerprint) const;
@@ -37,6 +40,7 @@ class Device {
   std::unordered_map<std::string, dl_operator_t> operators_;  // the caller owns the names in them
   const dl_vendor_table_t* table_;
   dl_status_t* (*set_)(dl_vendor_t*, int32_t) = nullptr;
+  uint64_t padding_ = 0;
 };
 
 // Block of device memory. For 0 bytes the address is NULL.

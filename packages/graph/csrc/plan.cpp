@@ -150,8 +150,9 @@ std::vector<Item> items_of(const Lifetimes& lifetimes, bool in_place) {
 
 }  // namespace
 
-Lifetimes::Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling)
-    : all_(entry.storages.size()), before_(entry.storages.size(), -1) {
+Lifetimes::Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling,
+                     int64_t padding)
+    : all_(entry.storages.size()), before_(entry.storages.size(), -1), padding_(padding) {
   for (size_t number = 0; number < entry.calls.size(); ++number) {
     const Group* const group = tiling == nullptr ? nullptr : tiling->group_of(number);
     each_tensor(entry.calls[number], [&](size_t, const Parameter&, size_t value) {
@@ -182,6 +183,7 @@ void Lifetimes::add_use(size_t storage, size_t first, size_t last, int64_t bytes
   Lifetime& life = all_[storage];
   if (life.first < 0) life.first = static_cast<int64_t>(first);
   life.last = static_cast<int64_t>(last);
+  if (bytes > 0) bytes += padding_;
   life.bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -266,12 +268,13 @@ void check_plan(const Entry& entry, const Concrete& sized, const Lifetimes& life
             [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; });
   for (size_t i = 0; i < placed.size(); ++i) {
     const size_t a = placed[i];
-    const int64_t end = plan.offsets[a] + sized.bytes[a];
+    const int64_t end = plan.offsets[a] + sized.bytes[a] + lifetimes.padding();
     for (size_t j = i + 1; j < placed.size() && plan.offsets[placed[j]] < end; ++j) {
       const size_t b = placed[j];
       const Lifetime& x = lifetimes.of(a);
       const Lifetime& y = lifetimes.of(b);
-      if (sized.bytes[b] == 0 || x.last < y.first || y.last < x.first) continue;
+      if (sized.bytes[a] == 0 || sized.bytes[b] == 0 || x.last < y.first || y.last < x.first)
+        continue;
       const bool successive = plan.offsets[a] == plan.offsets[b] &&
                               (lifetimes.successor_of(b) == static_cast<int64_t>(a) ||
                                lifetimes.successor_of(a) == static_cast<int64_t>(b));

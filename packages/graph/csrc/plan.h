@@ -14,19 +14,21 @@ constexpr int64_t kAlignment = 64;
 struct Lifetime {
   int64_t first = -1;
   int64_t last = -1;
-  int64_t bytes = 0;  // rounded up to the alignment
+  int64_t bytes = 0;  // with padding, rounded up to the alignment
 };
 
 class Lifetimes {
  public:
   // With a tiling, temporaries that a group uses are live during the whole group; temporaries that
-  // are local to a group are not included.
-  Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling = nullptr);
+  // are local to a group are not included. `padding`: bytes without data behind each temporary.
+  Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling = nullptr,
+            int64_t padding = 0);
   // Lifetimes of the local temporaries of a group, during one block.
   Lifetimes(const Entry& entry, const Concrete& sized, const Group& group);
 
   const Lifetime& of(size_t storage) const { return all_[storage]; }
   size_t count() const { return all_.size(); }
+  int64_t padding() const { return padding_; }
   bool is_placed(size_t storage) const { return all_[storage].first >= 0; }
   // Returns the temporary that is an input of the call that creates this one, ends there, and may
   // be overwritten; -1 if there is none.
@@ -40,6 +42,7 @@ class Lifetimes {
 
   std::vector<Lifetime> all_;
   std::vector<int64_t> before_;
+  int64_t padding_ = 0;
 };
 
 struct Plan {

@@ -155,9 +155,10 @@ void Session::forget_oldest(Programs& programs) {
 }
 
 Tiling Session::tiling_of(const Entry& entry, const Concrete& sized, bool whole) const {
-  // Blocks are for host caches. They move handles, which an asynchronous device may still read.
+  // Blocks are for host caches. They move handles, which an asynchronous device may still read, and
+  // cut storages into parts without padding.
   const bool serves = device_.can(DL_CAP_HOST_ACCESSIBLE) && device_.can(DL_CAP_SYNCHRONOUS) &&
-                      (device_.target().flags & DL_CONTRACT_WHOLE) == 0;
+                      device_.padding() == 0 && (device_.target().flags & DL_CONTRACT_WHOLE) == 0;
   const bool always = (device_.target().flags & DL_CONTRACT_BLOCKS) != 0;
   const When when = always ? When::kAlways : When::kFaster;
   return whole || !serves ? Tiling() : make_tiling(entry, sized, cache_bytes(), when);
@@ -172,11 +173,13 @@ Program& Session::program(size_t number, const Sizes& sizes, bool whole) {
   verify_sizes(entry, sized);
   Tiling tiling = tiling_of(entry, sized, whole);
   const bool tiled = !tiling.groups.empty();
-  const Lifetimes lifetimes(entry, sized, tiled ? &tiling : nullptr);
+  const auto padding = static_cast<int64_t>(device_.padding());
+  const Lifetimes lifetimes(entry, sized, tiled ? &tiling : nullptr, padding);
   const auto stored = std::find_if(entry.plans.begin(), entry.plans.end(),
                                    [&](const StoredPlan& each) { return each.sizes == sizes; });
-  // A stored plan is valid only for calls that run whole, one after the other.
-  Plan plan = tiled || stored == entry.plans.end() ? make_plan(lifetimes) : plan_of(*stored);
+  // A stored plan is valid only for calls that run whole, one after the other, and has no padding.
+  const bool planned = !tiled && padding == 0 && stored != entry.plans.end();
+  Plan plan = planned ? plan_of(*stored) : make_plan(lifetimes);
   check_plan(entry, sized, lifetimes, plan);
   forget_oldest(programs);
   auto made = std::make_unique<Program>(device_, entry, std::move(sized), std::move(plan),

@@ -21,7 +21,12 @@ Compile = Callable[..., Path]
 KINDS = {
     "synchronous": (),
     "asynchronous": ("-DFIXTURE_HIDDEN=1", "-DFIXTURE_DEFERRED=1", "-DFIXTURE_CAPABILITIES=0"),
+    "padded": (
+        "-DFIXTURE_PADDING=72",
+        "-DFIXTURE_CAPABILITIES=DL_CAP_SYNCHRONOUS|DL_CAP_HOST_ACCESSIBLE",
+    ),
 }
+"""Macros of the fixture vendor. With padding, operators overwrite the bytes behind tensors."""
 
 
 @pytest.fixture(params=KINDS)

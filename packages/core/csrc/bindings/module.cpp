@@ -63,6 +63,7 @@ py::dict info(int index) {
   result["minor"] = properties.minor;
   result["multiprocessor_count"] = properties.multiprocessor_count;
   result["warp_size"] = properties.warp_size;
+  result["allocation_padding"] = properties.allocation_padding;
   result["dtype_mask"] = scalar_type_mask(properties.dtype_mask);
   result["host_accessible"] = owner.host_accessible;
   result["synchronous"] = owner.synchronous;

@@ -10,6 +10,19 @@ namespace {
 // Polling interval for errors.
 constexpr std::chrono::milliseconds kPollInterval{20};
 
+// Returns true if the vendor's identifiers may have any size.
+bool is_sized(const dl_communicator_extension_t& slots) {
+  return slots.id_size != nullptr && slots.sized_unique_id != nullptr &&
+         slots.sized_create != nullptr;
+}
+
+size_t id_size(const Device& owner, const dl_communicator_extension_t& slots) {
+  if (!is_sized(slots)) return sizeof(dl_communicator_id_t);
+  uint64_t bytes = 0;
+  owner.vendor->call_extension(slots.id_size, "communicator.id_size", &bytes);
+  return bytes;
+}
+
 std::string text_of(const c10::Error& error) {
   std::string text = error.what_without_backtrace();
   return text.substr(0, text.find('\n'));
@@ -21,10 +34,47 @@ const dl_communicator_extension_t* Communicator::slots_of(int index) {
   const Device& owner = dl::core::device(index);
   if (owner.synchronous) return nullptr;
   const auto* slots = owner.vendor->extension<dl_communicator_extension_t>(DL_EXT_COMMUNICATOR);
-  if (slots == nullptr || slots->unique_id == nullptr || slots->create == nullptr ||
-      slots->destroy == nullptr || slots->abort == nullptr || slots->check == nullptr)
+  if (slots == nullptr || slots->destroy == nullptr || slots->abort == nullptr ||
+      slots->check == nullptr)
     return nullptr;
-  return slots;
+  const bool joins = is_sized(*slots) || (slots->unique_id != nullptr && slots->create != nullptr);
+  return joins ? slots : nullptr;
+}
+
+std::string Communicator::new_id(int index) {
+  const Device& owner = dl::core::device(index);
+  const auto& slots = *slots_of(index);
+  std::string id(id_size(owner, slots), '\0');
+  if (is_sized(slots)) {
+    owner.vendor->call_extension(slots.sized_unique_id, "communicator.sized_unique_id",
+                                 static_cast<void*>(id.data()), uint64_t{id.size()});
+  } else {
+    owner.vendor->call_extension(slots.unique_id, "communicator.unique_id",
+                                 reinterpret_cast<dl_communicator_id_t*>(id.data()));
+  }
+  return id;
+}
+
+void* Communicator::join(int index, const std::string& id, int ranks, int rank,
+                         std::chrono::milliseconds timeout) {
+  const Device& owner = dl::core::device(index);
+  const auto& slots = *slots_of(index);
+  const size_t bytes = id_size(owner, slots);
+  TORCH_CHECK(id.size() == bytes, "[dicl] rank 0 sent a communicator id of ", id.size(),
+              " bytes, but vendor ", owner.vendor->name(), " expects ", bytes,
+              "; install the same release of its wheel on all ranks");
+  const double seconds = static_cast<double>(timeout.count()) / 1000;
+  void* handle = nullptr;
+  if (is_sized(slots)) {
+    owner.vendor->call_extension(slots.sized_create, "communicator.sized_create", owner.local,
+                                 static_cast<const void*>(id.data()), uint64_t{bytes}, ranks, rank,
+                                 seconds, &handle);
+  } else {
+    owner.vendor->call_extension(slots.create, "communicator.create", owner.local,
+                                 reinterpret_cast<const dl_communicator_id_t*>(id.data()), ranks,
+                                 rank, seconds, &handle);
+  }
+  return handle;
 }
 
 Communicator::Communicator(int index, void* handle)

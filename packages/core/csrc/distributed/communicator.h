@@ -45,6 +45,11 @@ class Communicator {
   // Returns the extension if the vendor of the device implements all functions that a group needs,
   // otherwise NULL.
   static const dl_communicator_extension_t* slots_of(int device);
+  // Returns a new identifier, for all ranks of a group.
+  static std::string new_id(int device);
+  // Joins the communicator of `id` and returns its handle.
+  static void* join(int device, const std::string& id, int ranks, int rank,
+                    std::chrono::milliseconds timeout);
 
   int device() const { return device_; }
   // Calls a function that enqueues work. Returns false, without enqueuing, if the vendor does not

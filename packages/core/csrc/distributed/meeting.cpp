@@ -1,7 +1,5 @@
 #include "distributed/meeting.h"
 
-#include <cstring>
-
 #include "runtime/device.h"
 
 namespace dl::core::distributed {
@@ -55,23 +53,18 @@ bool Meeting::all_offer_the_same(std::chrono::milliseconds timeout) {
 }
 
 void Meeting::make(int index, std::chrono::milliseconds timeout) {
-  const Device& owner = device(index);
-  const auto& slots = *Communicator::slots_of(index);
-  dl_communicator_id_t id{};
   void* handle = nullptr;
   std::string outcome = kMade;
   try {
+    std::string id;
     if (rank_ == 0) {
-      owner.vendor->call_extension(slots.unique_id, "communicator.unique_id", &id);
-      say(key("id", 0), std::string(reinterpret_cast<const char*>(id.bytes), sizeof id.bytes));
+      id = Communicator::new_id(index);
+      say(key("id", 0), id);
     } else {
-      const std::string bytes = heard(key("id", 0), timeout);
-      TORCH_CHECK(bytes.size() == sizeof id.bytes, "[dicl] rank 0 could not create a communicator");
-      std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
+      id = heard(key("id", 0), timeout);
+      TORCH_CHECK(!id.empty(), "[dicl] rank 0 could not create a communicator");
     }
-    owner.vendor->call_extension(slots.create, "communicator.create", owner.local,
-                                 static_cast<const dl_communicator_id_t*>(&id), ranks_, rank_,
-                                 static_cast<double>(timeout.count()) / 1000, &handle);
+    handle = Communicator::join(index, id, ranks_, rank_, timeout);
   } catch (const c10::Error& error) {
     outcome = error.what_without_backtrace();
     outcome = outcome.substr(0, outcome.find('\n'));
@@ -84,7 +77,7 @@ void Meeting::make(int index, std::chrono::milliseconds timeout) {
     const std::string other = heard(key("made", rank), timeout);
     if (other == kMade) continue;
     made_.reset();
-    TORCH_WARN("[dicl] vendor ", owner.vendor->name(),
+    TORCH_WARN("[dicl] vendor ", device(index).vendor->name(),
                " could not connect the devices of this group, which uses gloo instead. Rank ", rank,
                ": ", other, ". Set DL_DISTRIBUTED=gloo to choose gloo without a warning");
     return;

@@ -45,6 +45,8 @@ struct AllocatingVendor : dl_vendor_t {
     slots.version = vendors.version;
     slots.capabilities = vendors.capabilities;
     slots.device_count = forward<&dl_vendor_table_t::device_count>(vendors.device_count);
+    slots.device_properties =
+        forward<&dl_vendor_table_t::device_properties>(vendors.device_properties);
     slots.memory_allocate = allocate;
     slots.memory_free = release;
     slots.memory_copy = forward<&dl_vendor_table_t::memory_copy>(vendors.memory_copy);

@@ -80,7 +80,7 @@ class Allocator final : public DeviceAllocator {
     const Device& owner = device(index);
     const int64_t stream = current_stream(index).id();
     DeviceState& state = state_of(index);
-    const size_t length = round_size(bytes, owner);
+    const size_t length = round_size(bytes + state.padding, owner);
     const Request request{index, stream, pool_of(index, stream), length, bytes};
     Block* block = take_cached(state, request);
     if (C10_UNLIKELY(block == nullptr)) block = take(state, request);

@@ -29,7 +29,8 @@ DeviceState& make_device_state(int device) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
   if (device_states[device].load() == nullptr)
-    device_states[device].store(new DeviceState(total_memory(device)));
+    device_states[device].store(
+        new DeviceState(total_memory(device), device_unchecked(device).allocation_padding()));
   return *device_states[device].load();
 }
 

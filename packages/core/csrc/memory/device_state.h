@@ -31,7 +31,8 @@ struct WaitingBlock {
 };
 
 struct DeviceState {
-  explicit DeviceState(size_t total_bytes) : total(total_bytes) {}
+  DeviceState(size_t total_bytes, size_t padding_bytes)
+      : total(total_bytes), padding(padding_bytes) {}
 
   SpinLock lock;
   FreeMemory default_stream_memory;
@@ -43,6 +44,7 @@ struct DeviceState {
   int64_t synchronizations = 0;  // device synchronizations made to free memory
   double fraction = 1;           // share of the device's memory that this process may use
   const size_t total;            // bytes of the device; 0: unknown
+  const size_t padding;          // bytes without data behind each block
 
   FreeMemory& memory_of(int64_t stream) {
     return stream == 0 ? default_stream_memory : other_memory[stream];

@@ -49,11 +49,11 @@ void paint_freed(const GuardedBlock& block) {
 
 void repaint_guards(const GuardedBlock& block) {
   fill(block, block.whole, kGuardPattern, kGuardBytes);
-  fill(block, block.memory() + block.bytes, kGuardPattern, kGuardBytes);
+  fill(block, block.guard_after(), kGuardPattern, kGuardBytes);
 }
 
 std::optional<int64_t> changed_guard(const GuardedBlock& block) {
-  const auto after = first_change(block, block.memory() + block.bytes, kGuardBytes, kGuardPattern);
+  const auto after = first_change(block, block.guard_after(), kGuardBytes, kGuardPattern);
   if (after) return after;
   return first_change(block, block.whole, kGuardBytes, kGuardPattern);
 }

@@ -14,8 +14,9 @@ namespace dl::core {
 inline constexpr size_t kGuardBytes = 512;
 
 struct GuardedBlock {
-  char* whole;  // the vendor's allocation: guard, block, guard
+  char* whole;  // the vendor's allocation: guard, block, padding, guard
   size_t bytes;
+  size_t padding;  // bytes behind the block that operators may read
   int device;
   int64_t stream;
   uint64_t number;  // in order of allocation
@@ -23,7 +24,8 @@ struct GuardedBlock {
   Stack freed;
 
   char* memory() const { return whole + kGuardBytes; }
-  size_t whole_bytes() const { return bytes + 2 * kGuardBytes; }
+  char* guard_after() const { return memory() + bytes + padding; }
+  size_t whole_bytes() const { return bytes + padding + 2 * kGuardBytes; }
 };
 
 // Writes guards and an initial pattern (which reads as NaN), in the order of the current stream.

@@ -47,6 +47,7 @@ class Checker final : public DeviceAllocator {
     device(index);
     auto block = std::make_shared<GuardedBlock>();
     block->bytes = bytes;
+    block->padding = state_of(index).padding;
     block->device = index;
     block->stream = current_stream(index).id();
     block->allocated = stack();

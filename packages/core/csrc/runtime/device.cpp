@@ -47,6 +47,14 @@ dl_device_properties_t Device::properties() const {
   return result;
 }
 
+size_t Device::allocation_padding() const noexcept {
+  try {
+    return properties().allocation_padding;
+  } catch (...) {
+    return 0;
+  }
+}
+
 std::string Device::description() const { return vendor->name() + ":" + std::to_string(local); }
 
 size_t load_vendor(std::string name, std::string library, bool legacy, dl_adaptor_t* adaptor) {

@@ -33,6 +33,9 @@ struct Device {
   }
   dl_function_t function(Op op) const { return vendor->function(op); }
   dl_device_properties_t properties() const;
+  // Bytes without data that the vendor needs behind each block of memory; see dl/vendor.h. 0 if the
+  // properties cannot be read.
+  size_t allocation_padding() const noexcept;
   std::string description() const;
 
  private:

@@ -61,7 +61,7 @@ void synchronize(const Device& owner, void* stream) {
 Word make(const Device& owner, DeviceWords& state) {
   void* memory = nullptr;
   owner.vendor->call(&dl_vendor_table_t::memory_allocate, "memory_allocate", owner.local,
-                     static_cast<uint64_t>(sizeof(dl_device_error_t)), &memory);
+                     uint64_t{sizeof(dl_device_error_t) + owner.allocation_padding()}, &memory);
   try {
     // Not the word's own stream, because that may be capturing a graph.
     if (state.reader == nullptr && owner.vendor->slots().stream_create != nullptr) {

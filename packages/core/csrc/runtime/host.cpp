@@ -62,22 +62,48 @@ int32_t num_threads(const dl_host_t*) {
   return at::in_parallel_region() ? 1 : at::get_num_threads();
 }
 
-// torch has one setting for matrix products on accelerators, under CUDA's name:
-// torch.set_float32_matmul_precision, torch.backends.cuda.matmul.allow_tf32 and .fp32_precision,
-// and torch.backends.fp32_precision all change it.
-int32_t float32_matmul_precision(const dl_host_t*) {
+// torch has one setting for an operation on accelerators, under CUDA's name.
+int32_t float32_precision(at::Float32Op operation) {
   try {
     const at::Float32Precision wanted =
-        at::globalContext().float32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL);
+        at::globalContext().float32Precision(at::Float32Backend::CUDA, operation);
     return wanted == at::Float32Precision::TF32 ? DL_MATMUL_TF32 : DL_MATMUL_FLOAT32;
   } catch (...) {
     return DL_MATMUL_FLOAT32;
   }
 }
 
+// torch.set_float32_matmul_precision, torch.backends.cuda.matmul.allow_tf32 and .fp32_precision,
+// and torch.backends.fp32_precision all change it.
+int32_t float32_matmul_precision(const dl_host_t*) {
+  return float32_precision(at::Float32Op::MATMUL);
+}
+
+// torch.backends.cudnn.allow_tf32, which is True by default, torch.backends.cudnn.conv
+// .fp32_precision and torch.backends.fp32_precision all change it.
+int32_t float32_convolution_precision(const dl_host_t*) {
+  return float32_precision(at::Float32Op::CONV);
+}
+
+// torch.use_deterministic_algorithms; the setting for cuDNN alone,
+// torch.backends.cudnn.deterministic, does not count.
+int32_t deterministic(const dl_host_t*) {
+  return at::globalContext().deterministicAlgorithms() ? 1 : 0;
+}
+
 const dl_host_t kHost = {
-    sizeof(dl_host_t), nullptr, "torch",      TORCH_VERSION, allocate,
-    deallocate,        log,     parallel_for, num_threads,   float32_matmul_precision,
+    sizeof(dl_host_t),
+    nullptr,
+    "torch",
+    TORCH_VERSION,
+    allocate,
+    deallocate,
+    log,
+    parallel_for,
+    num_threads,
+    float32_matmul_precision,
+    float32_convolution_precision,
+    deterministic,
 };
 
 }  // namespace

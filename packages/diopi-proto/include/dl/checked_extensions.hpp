@@ -51,6 +51,24 @@ inline dl_status_t* create(dl_vendor_t* self, int32_t device, const dl_communica
                                    seconds);
 }
 
+inline dl_status_t* id_size(dl_vendor_t* self, uint64_t* bytes) noexcept {
+  *bytes = 0;
+  uint64_t found = 0;
+  if (dl_status_t* status = Slot<&Table::id_size>::call(self, &found)) return status;
+  if (found == 0 || found > kLongestId)
+    return defect(format("its communicator ids have %" PRIu64 " bytes, not 1 to %" PRIu64, found,
+                         kLongestId));
+  *bytes = found;
+  return nullptr;
+}
+
+inline dl_status_t* sized_create(dl_vendor_t* self, int32_t device, const void* id, uint64_t bytes,
+                                 int32_t ranks, int32_t rank, double seconds,
+                                 void** communicator) noexcept {
+  return handle_of<&Table::sized_create>("communicator", self, communicator, device, id, bytes,
+                                         ranks, rank, seconds);
+}
+
 inline dl_status_t* properties(dl_vendor_t* self, void* communicator,
                                dl_communicator_properties_t* properties) noexcept {
   if (dl_status_t* status = filled(
@@ -86,7 +104,10 @@ inline void wrap(const Table& theirs, Table& ours) {
   DL_CHECKED_AS_IT_IS(scatter)
   DL_CHECKED_AS_IT_IS(send)
   DL_CHECKED_AS_IT_IS(receive)
-  DL_CHECKED_LAST(receive);
+  DL_CHECKED_OURS(id_size)
+  DL_CHECKED_AS_IT_IS(sized_unique_id)
+  DL_CHECKED_OURS(sized_create)
+  DL_CHECKED_LAST(sized_create);
 }
 
 }  // namespace communicator

@@ -38,7 +38,8 @@ DL_CHECKED_NAMES(dl_vendor_table_t, offsetof(dl_vendor_table_t, destroy), "destr
 DL_CHECKED_NAMES(dl_communicator_extension_t, sizeof(dl_extension_t), "unique_id", "create",
                  "destroy", "abort", "check", "properties", "group_begin", "group_end",
                  "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all",
-                 "gather", "scatter", "send", "receive");
+                 "gather", "scatter", "send", "receive", "id_size", "sized_unique_id",
+                 "sized_create");
 DL_CHECKED_NAMES(dl_kernel_extension_t, sizeof(dl_extension_t), "properties", "compile", "load",
                  "unload", "find", "function_properties", "launch");
 DL_CHECKED_NAMES(dl_graph_extension_t, sizeof(dl_extension_t), "capture_begin", "capture_end",

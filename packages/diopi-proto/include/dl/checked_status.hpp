@@ -17,6 +17,8 @@ namespace dl::checked {
 inline constexpr int32_t kMostDevices = 4096;
 inline constexpr uint64_t kMostOperators = 1 << 16;
 inline constexpr uint64_t kLongestStruct = 1 << 16;
+inline constexpr uint64_t kMostPadding = 1 << 16;
+inline constexpr uint64_t kLongestId = 1 << 20;
 inline constexpr int kLongestChain = 64;
 inline constexpr size_t kLongestDetails = size_t{1} << 16;
 inline constexpr uintptr_t kAlignment = 64;

@@ -43,15 +43,30 @@ inline dl_status_t* device_count(dl_vendor_t* self, int32_t* count) noexcept {
 
 inline dl_status_t* device_properties(dl_vendor_t* self, int32_t device,
                                       dl_device_properties_t* properties) noexcept {
-  return filled(
-      properties, "a device's properties",
-      [&](dl_device_properties_t* given) {
-        return Slot<&dl_vendor_table_t::device_properties>::call(self, device, given);
-      },
-      [](dl_device_properties_t& found) {
-        tidy(found.name);
-        tidy(found.architecture);
-      });
+  if (dl_status_t* status = filled(
+          properties, "a device's properties",
+          [&](dl_device_properties_t* given) {
+            return Slot<&dl_vendor_table_t::device_properties>::call(self, device, given);
+          },
+          [](dl_device_properties_t& found) {
+            tidy(found.name);
+            tidy(found.architecture);
+          }))
+    return status;
+  if (!DL_CHECKED_REACHES(properties->struct_size, dl_device_properties_t, allocation_padding))
+    return nullptr;
+  const uint64_t padding = properties->allocation_padding;
+  properties->allocation_padding = 0;
+  if (padding > kMostPadding)
+    return defect(format("it asks for %" PRIu64 " bytes of allocation padding; at most %" PRIu64
+                         " are allowed",
+                         padding, kMostPadding));
+  if (padding > 0 && (Vendor::of(self).theirs().capabilities & DL_CAP_ANY_HOST_POINTER) != 0)
+    return defect(format("it asks for %" PRIu64
+                         " bytes of allocation padding, which contradicts DL_CAP_ANY_HOST_POINTER",
+                         padding));
+  properties->allocation_padding = padding;
+  return nullptr;
 }
 
 inline dl_status_t* memory_allocate(dl_vendor_t* self, int32_t device, uint64_t bytes,

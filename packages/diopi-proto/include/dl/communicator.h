@@ -15,7 +15,8 @@
 DL_EXTERN_C_BEGIN
 
 /* Identifier of a communicator, shared by all of its ranks. One rank sends it to the others as
- * plain bytes. */
+ * plain bytes. A vendor whose identifiers are longer implements id_size, sized_unique_id and
+ * sized_create, all three, instead of unique_id and create. */
 typedef struct dl_communicator_id {
   uint8_t bytes[128];
 } dl_communicator_id_t;
@@ -97,6 +98,14 @@ typedef struct dl_communicator_extension {
                        int32_t dtype, int32_t peer, void* stream);
   dl_status_t* (*receive)(dl_vendor_t* vendor, void* communicator, void* receive, uint64_t count,
                           int32_t dtype, int32_t peer, void* stream);
+
+  /* Identifiers of any size. Hosts prefer these slots if a vendor has both forms. The number of
+   * bytes of an identifier, 1 to 1048576; the same on all ranks. */
+  dl_status_t* (*id_size)(dl_vendor_t* vendor, uint64_t* bytes);
+  /* As unique_id and create; `bytes` is the result of id_size, and `id` may be unaligned. */
+  dl_status_t* (*sized_unique_id)(dl_vendor_t* vendor, void* id, uint64_t bytes);
+  dl_status_t* (*sized_create)(dl_vendor_t* vendor, int32_t device, const void* id, uint64_t bytes,
+                               int32_t ranks, int32_t rank, double seconds, void** communicator);
   /* append new slots here, never reorder */
 } dl_communicator_extension_t;
 

@@ -1,4 +1,5 @@
-/* Getters for an operator's context: the vendor instance, host, device, stream and error word. */
+/* Getters for an operator's context: the vendor instance, host, device, stream, error word, and the
+ * settings of the user. */
 #ifndef DL_CONTEXT_H_
 #define DL_CONTEXT_H_
 
@@ -54,6 +55,35 @@ static inline dl_device_error_t* dl_context_device_error(diopiContextHandle_t ct
     return NULL;
   }
   return word;
+}
+
+/* The precision that the user requires of float32 matrix products. DL_MATMUL_FLOAT32 for an invalid
+ * handle, for a host without the setting, and for unknown values. */
+static inline dl_matmul_precision_t dl_context_matmul_precision(diopiContextHandle_t ctx) {
+  const dl_host_t* host = dl_context_host(ctx);
+  return DL_HAS_FIELD(host, dl_host_t, float32_matmul_precision) &&
+                 host->float32_matmul_precision != NULL &&
+                 host->float32_matmul_precision(host) == DL_MATMUL_TF32
+             ? DL_MATMUL_TF32
+             : DL_MATMUL_FLOAT32;
+}
+
+/* As dl_context_matmul_precision, for convolutions and their gradients. */
+static inline dl_matmul_precision_t dl_context_convolution_precision(diopiContextHandle_t ctx) {
+  const dl_host_t* host = dl_context_host(ctx);
+  return DL_HAS_FIELD(host, dl_host_t, float32_convolution_precision) &&
+                 host->float32_convolution_precision != NULL &&
+                 host->float32_convolution_precision(host) == DL_MATMUL_TF32
+             ? DL_MATMUL_TF32
+             : DL_MATMUL_FLOAT32;
+}
+
+/* True if the user requests deterministic algorithms. False for an invalid handle, and for a host
+ * without the setting. */
+static inline bool dl_context_deterministic(diopiContextHandle_t ctx) {
+  const dl_host_t* host = dl_context_host(ctx);
+  return DL_HAS_FIELD(host, dl_host_t, deterministic) && host->deterministic != NULL &&
+         host->deterministic(host) != 0;
 }
 
 DL_EXTERN_C_END

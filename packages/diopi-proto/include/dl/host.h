@@ -13,7 +13,7 @@ typedef enum {
   DL_LOG_ERROR = 3,
 } dl_log_level_t;
 
-/* Required precision of float32 matrix products. */
+/* Required precision of float32 matrix products and convolutions. */
 typedef enum {
   DL_MATMUL_FLOAT32 = 0, /* factors keep their 24-bit significands */
   DL_MATMUL_TF32 = 1,    /* factors may be rounded to 11 bits; sums are accumulated in float32 */
@@ -50,6 +50,13 @@ typedef struct dl_host {
    * operators read it on each call. A vendor may be more precise. Without this slot, and for
    * unknown values, the precision is DL_MATMUL_FLOAT32. */
   int32_t (*float32_matmul_precision)(const struct dl_host* host);
+  /* The same for convolutions and their gradients. torch allows DL_MATMUL_TF32 by default here. */
+  int32_t (*float32_convolution_precision)(const struct dl_host* host);
+
+  /* 1 if users currently request deterministic algorithms: the same call on the same device has to
+   * give the same bits. An operator reads it on each call, and chooses a deterministic algorithm if
+   * it has one. 0 otherwise; also without this slot. */
+  int32_t (*deterministic)(const struct dl_host* host);
   /* append new slots here, never reorder */
 } dl_host_t;
 

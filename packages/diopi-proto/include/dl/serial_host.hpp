@@ -31,6 +31,8 @@ inline dl_host_t serial_host(const char* name, HostLog log) {
       },
       [](const dl_host_t*) -> int32_t { return 1; },
       [](const dl_host_t*) -> int32_t { return DL_MATMUL_FLOAT32; },
+      [](const dl_host_t*) -> int32_t { return DL_MATMUL_FLOAT32; },
+      [](const dl_host_t*) -> int32_t { return 0; },
   };
 }
 

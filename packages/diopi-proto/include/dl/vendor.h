@@ -54,6 +54,12 @@ typedef struct dl_device_properties {
   int32_t warp_size;
   uint64_t dtype_mask; /* bit n: diopiDtype_t n is supported for computations */
   char architecture[64];
+  /* Number of bytes behind the memory of a tensor that operators may read, at most 65536. Hosts
+   * leave that many bytes without data behind every block that is the storage of tensors: at the
+   * end of each allocation, and between blocks that share one. Their contents are undefined. 0 with
+   * DL_CAP_ANY_HOST_POINTER, because hosts then also pass memory that others have allocated. */
+  uint64_t allocation_padding;
+  /* append new fields here, never reorder */
 } dl_device_properties_t;
 
 typedef enum {

@@ -125,6 +125,39 @@ static int bad_handles(void) {
   return 0;
 }
 
+static int32_t yes(const dl_host_t* host) {
+  (void)host;
+  return 1;
+}
+
+static int32_t unknown_precision(const dl_host_t* host) {
+  (void)host;
+  return 77;
+}
+
+/* The settings of the user, for a host that has them and for older hosts. */
+static int settings(diopiContextHandle_t ctx, dl_host_t* host) {
+  CHECK(dl_context_matmul_precision(ctx) == DL_MATMUL_FLOAT32);
+  CHECK(dl_context_convolution_precision(ctx) == DL_MATMUL_FLOAT32);
+  CHECK(!dl_context_deterministic(ctx) && !dl_context_deterministic(NULL));
+  host->float32_matmul_precision = yes;
+  CHECK(dl_context_matmul_precision(ctx) == DL_MATMUL_TF32);
+  CHECK(dl_context_convolution_precision(ctx) == DL_MATMUL_FLOAT32);
+  host->float32_convolution_precision = yes;
+  host->deterministic = yes;
+  CHECK(dl_context_convolution_precision(ctx) == DL_MATMUL_TF32 && dl_context_deterministic(ctx));
+  CHECK(dl_context_convolution_precision(NULL) == DL_MATMUL_FLOAT32);
+  host->struct_size = offsetof(dl_host_t, deterministic);
+  CHECK(dl_context_convolution_precision(ctx) == DL_MATMUL_TF32 && !dl_context_deterministic(ctx));
+  host->struct_size = offsetof(dl_host_t, float32_convolution_precision);
+  CHECK(dl_context_matmul_precision(ctx) == DL_MATMUL_TF32);
+  CHECK(dl_context_convolution_precision(ctx) == DL_MATMUL_FLOAT32);
+  host->struct_size = sizeof *host;
+  host->float32_matmul_precision = unknown_precision;
+  CHECK(dl_context_matmul_precision(ctx) == DL_MATMUL_FLOAT32);
+  return 0;
+}
+
 static int contexts(void) {
   dl_handle_ops_t table = ops();
   dl_context_prefix_t prefix;
@@ -148,6 +181,7 @@ static int contexts(void) {
   prefix.vendor = &vendor;
   CHECK(dl_context_vendor(ctx) == &vendor && dl_context_host(ctx) == &host);
   CHECK(dl_context_device(ctx) == 5 && dl_context_stream(ctx) == storage);
+  CHECK(settings(ctx, &host) == 0);
   prefix.magic = DL_TENSOR_MAGIC;
   CHECK(dl_context_vendor(ctx) == NULL && dl_context_host(ctx) == NULL);
   CHECK(dl_context_device(ctx) == -1 && dl_context_stream(ctx) == NULL);

@@ -57,7 +57,9 @@ AT(dl_host_t, log, 48);
 AT(dl_host_t, parallel_for, 56);
 AT(dl_host_t, num_threads, 64);
 AT(dl_host_t, float32_matmul_precision, 72);
-SIZE(dl_host_t, 80);
+AT(dl_host_t, float32_convolution_precision, 80);
+AT(dl_host_t, deterministic, 88);
+SIZE(dl_host_t, 96);
 
 AT(dl_handle_ops_t, struct_size, 0);
 AT(dl_handle_ops_t, require_tensor, 8);
@@ -130,7 +132,8 @@ AT(dl_device_properties_t, multiprocessor_count, 152);
 AT(dl_device_properties_t, warp_size, 156);
 AT(dl_device_properties_t, dtype_mask, 160);
 AT(dl_device_properties_t, architecture, 168);
-SIZE(dl_device_properties_t, 232);
+AT(dl_device_properties_t, allocation_padding, 232);
+SIZE(dl_device_properties_t, 240);
 
 AT(dl_operator_t, name, 0);
 AT(dl_operator_t, fingerprint, 8);
@@ -385,7 +388,10 @@ AT(dl_communicator_extension_t, gather, 136);
 AT(dl_communicator_extension_t, scatter, 144);
 AT(dl_communicator_extension_t, send, 152);
 AT(dl_communicator_extension_t, receive, 160);
-SIZE(dl_communicator_extension_t, 168);
+AT(dl_communicator_extension_t, id_size, 168);
+AT(dl_communicator_extension_t, sized_unique_id, 176);
+AT(dl_communicator_extension_t, sized_create, 184);
+SIZE(dl_communicator_extension_t, 192);
 
 AT(dl_peer_handle_t, bytes, 0);
 SIZE(dl_peer_handle_t, 128);
@@ -415,6 +421,8 @@ SLOT(dl_host_t, parallel_for, int32_t (*)(const struct dl_host*, int64_t, int64_
      dl_range_fn, void*));
 SLOT(dl_host_t, num_threads, int32_t (*)(const struct dl_host*));
 SLOT(dl_host_t, float32_matmul_precision, int32_t (*)(const struct dl_host*));
+SLOT(dl_host_t, float32_convolution_precision, int32_t (*)(const struct dl_host*));
+SLOT(dl_host_t, deterministic, int32_t (*)(const struct dl_host*));
 
 SLOT(dl_handle_ops_t, require_tensor, diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t*,
      const diopiSize_t*, const diopiSize_t*, diopiDtype_t, diopiDevice_t));
@@ -540,6 +548,10 @@ SLOT(dl_communicator_extension_t, send, dl_status_t* (*)(dl_vendor_t*, void*, co
      int32_t, int32_t, void*));
 SLOT(dl_communicator_extension_t, receive, dl_status_t* (*)(dl_vendor_t*, void*, void*, uint64_t,
      int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, id_size, dl_status_t* (*)(dl_vendor_t*, uint64_t*));
+SLOT(dl_communicator_extension_t, sized_unique_id, dl_status_t* (*)(dl_vendor_t*, void*, uint64_t));
+SLOT(dl_communicator_extension_t, sized_create, dl_status_t* (*)(dl_vendor_t*, int32_t, const void*,
+     uint64_t, int32_t, int32_t, double, void**));
 
 SLOT(dl_peer_extension_t, can_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t, int32_t*));
 SLOT(dl_peer_extension_t, enable_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));

@@ -64,6 +64,7 @@ dl_device_properties_t Instance::device_properties(int32_t index) {
   all.warp_size = 1;
   all.dtype_mask = numeric_dtype_mask();
   std::strcpy(all.architecture, "host-threads");
+  all.allocation_padding = options_.padding;
   return all;
 }
 

@@ -71,6 +71,8 @@ Options Options::from_environment() {
   options.delay_us = read_number("DL_ASYNC_TEST_DELAY_US", standard.delay_us, 0, 60'000'000);
   options.activities =
       read_number("DL_ASYNC_TEST_ACTIVITIES", standard.activities, 1, uint64_t{1} << 24);
+  options.padding = read_number("DL_ASYNC_TEST_PADDING", 0, 0, 65536);
+  options.id_bytes = read_number("DL_ASYNC_TEST_ID_BYTES", 0, 0, uint64_t{1} << 20);
   options.faults = read_number("DL_ASYNC_TEST_FAULTS", 0, 0, 1) == 1;
   options.forgets = read_number("DL_ASYNC_TEST_FORGETS", 0, 0, 1) == 1;
   options.lie = read_lie("DL_ASYNC_TEST_LIE");

@@ -16,6 +16,8 @@ struct Options {
   uint64_t pinned_bytes = uint64_t{1} << 40;
   uint64_t delay_us = 0;
   uint64_t activities = uint64_t{1} << 20;
+  uint64_t padding = 0;   // allocation_padding of the devices
+  uint64_t id_bytes = 0;  // size of the communicators' ids; 0: dl_communicator_id_t
   bool faults = false;
   bool forgets = false;
   Lie lie = Lie::kNone;

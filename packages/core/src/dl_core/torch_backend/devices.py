@@ -84,6 +84,8 @@ class DeviceProperties:
     multi_processor_count: int
     warp_size: int
     architecture: str
+    allocation_padding: int
+    """Bytes without data that the device needs behind each block of memory."""
 
     @property
     def gcnArchName(self) -> str:  # noqa: N802 - torch's name, which Inductor reads
@@ -109,6 +111,7 @@ def _properties(index: int) -> DeviceProperties:
         multi_processor_count=info["multiprocessor_count"],
         warp_size=info["warp_size"],
         architecture=info["architecture"],
+        allocation_padding=info["allocation_padding"],
     )
 
 

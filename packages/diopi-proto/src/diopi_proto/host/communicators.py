@@ -28,6 +28,10 @@ class Communicators:
 
     def unique_id(self) -> bytes:
         """Return an identifier for a new communicator, which must be sent to all of its ranks."""
+        if self._is_sized():
+            sized = ffi.new("char[]", self._id_size())
+            self._slots.call("sized_unique_id", sized, len(sized))
+            return bytes(ffi.buffer(sized))
         found = ffi.new(f"{_ID}*")
         self._slots.call("unique_id", found)
         return bytes(ffi.buffer(found))
@@ -42,14 +46,37 @@ class Communicators:
         :raises UnavailableError: the other ranks did not join in time.
         :raises VendorError: the rank is taken, or the number of ranks differs.
         """
-        if len(name) != ffi.sizeof(_ID):
+        expected = self._id_size()
+        if len(name) != expected:
             raise ArgumentError(
-                f"[communicator.create] name has {len(name)} bytes, expected {ffi.sizeof(_ID)}",
+                f"[communicator.create] name has {len(name)} bytes, expected {expected}",
                 operator="communicator.create",
                 parameter="name",
             )
         device = self._instance.check_device(device, "communicator.create")
         return Communicator(self, name, ranks, rank, device, seconds)
+
+    def _is_sized(self) -> bool:
+        """Return True if the vendor's identifiers may have any size."""
+        return all(map(self._slots.has, ("id_size", "sized_unique_id", "sized_create")))
+
+    def _id_size(self) -> int:
+        if not self._is_sized():
+            return int(ffi.sizeof(_ID))
+        found = ffi.new("uint64_t*")
+        self._slots.call("id_size", found)
+        return int(found[0])
+
+    def _join(
+        self, name: bytes, ranks: int, rank: int, device: int, seconds: float, pointer: CData
+    ) -> None:
+        if self._is_sized():
+            values = (ffi.from_buffer(name), len(name), ranks, rank, seconds, pointer)
+            self._slots.call("sized_create", device, *values)
+        else:
+            raw = ffi.new(f"{_ID}*")
+            ffi.buffer(raw)[:] = name
+            self._slots.call("create", device, raw, ranks, rank, seconds, pointer)
 
     @contextmanager
     def group(self) -> Iterator[None]:
@@ -82,12 +109,10 @@ class Communicator:
         instance, slots = communicators._instance, communicators._slots
         self._instance, self._slots = instance, slots
         self.device, self.ranks, self.rank = device, ranks, rank
-        raw = ffi.new(f"{_ID}*")
-        ffi.buffer(raw)[:] = name
         self._pointer = create_owned(
             self,
             instance,
-            lambda pointer: slots.call("create", device, raw, ranks, rank, seconds, pointer),
+            lambda pointer: communicators._join(name, ranks, rank, device, seconds, pointer),
             lambda communicator: slots.call("destroy", communicator),
             "communicator",
         )

@@ -26,6 +26,8 @@ class DeviceProperties:
     dtypes: frozenset[str]
     """Dtypes that are supported for computations."""
     architecture: str
+    allocation_padding: int = 0
+    """Bytes without data that the device needs behind each block of memory."""
 
 
 def read_properties(instance: Instance, device: int) -> DeviceProperties:
@@ -47,4 +49,5 @@ def read_properties(instance: Instance, device: int) -> DeviceProperties:
         warp_size=raw.warp_size,
         dtypes=frozenset(n for n, d in DTYPES.items() if raw.dtype_mask >> d.number & 1),
         architecture=text(raw.architecture),
+        allocation_padding=raw.allocation_padding,
     )

@@ -30,12 +30,16 @@ class HostTable:
     """A host table and its Python functions. It must outlive every instance created with it.
 
     :ivar tf32_products: vendors may round the factors of float32 matrix products to TF32 (11-bit
-        significands). It may change at any time.
+        significands). It may change at any time, like the two settings below.
+    :ivar tf32_convolutions: the same for convolutions.
+    :ivar deterministic: vendors should choose deterministic algorithms.
     """
 
     def __init__(self) -> None:
         self.memory = HostMemory()
         self.tf32_products = False
+        self.tf32_convolutions = False
+        self.deterministic = False
         self._keep: list[CData] = []
         self.pointer: CData = ffi.new("dl_host_t*")
         self.pointer.struct_size = ffi.sizeof("dl_host_t")
@@ -48,6 +52,8 @@ class HostTable:
         self._set("num_threads", self._num_threads, 1)
         exact = constants.DL_MATMUL_FLOAT32
         self._set("float32_matmul_precision", self._float32_matmul_precision, exact)
+        self._set("float32_convolution_precision", self._float32_convolution_precision, exact)
+        self._set("deterministic", self._deterministic, 0)
 
     def _keep_alive(self, value: CData) -> CData:
         self._keep.append(value)
@@ -83,8 +89,17 @@ class HostTable:
         return 1
 
     def _float32_matmul_precision(self, host: CData) -> int:
-        chosen = constants.DL_MATMUL_TF32 if self.tf32_products else constants.DL_MATMUL_FLOAT32
-        return int(chosen)
+        return _precision(self.tf32_products)
+
+    def _float32_convolution_precision(self, host: CData) -> int:
+        return _precision(self.tf32_convolutions)
+
+    def _deterministic(self, host: CData) -> int:
+        return int(self.deterministic)
+
+
+def _precision(tf32: bool) -> int:
+    return int(constants.DL_MATMUL_TF32 if tf32 else constants.DL_MATMUL_FLOAT32)
 
 
 @cache

@@ -154,6 +154,11 @@ class Instance(ABC):
         :raises OutOfMemoryError: memory is exhausted.
         """
 
+    def padding(self, device: int) -> int:
+        """Return the number of bytes without data that a device needs behind each block of its
+        memory."""
+        return 0
+
     @abstractmethod
     def free(self, device: int, address: int) -> None:
         """Free memory that :meth:`allocate` returned."""

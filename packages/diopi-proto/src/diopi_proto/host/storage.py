@@ -22,11 +22,13 @@ class Storage:
     Created by :func:`device_storage`, :func:`host_storage` and :func:`shared_storage`.
 
     :ivar device: None for host memory.
-    :ivar band: bytes before and after the memory that belong to the block, but to no tensor; see
-        watch.py.
+    :ivar band: bytes at both ends of the block that belong to no tensor; see watch.py.
+    :ivar padding: bytes between the memory and the second band that operators may read.
     """
 
-    __slots__ = ("__weakref__", "_array", "address", "band", "device", "instance", "nbytes")
+    __slots__ = (
+        *("__weakref__", "_array", "address", "band", "device", "instance", "nbytes", "padding"),
+    )
 
     def __init__(
         self,
@@ -36,14 +38,21 @@ class Storage:
         device: int | None,
         array: Bytes | None,
         band: int = 0,
+        padding: int = 0,
     ) -> None:
         self.instance = instance
         self.address = address
         self.nbytes = nbytes
         self.device = device
         self.band = band
+        self.padding = padding
         # Includes the bands, if the memory is an array.
         self._array = array
+
+    @property
+    def block_bytes(self) -> int:
+        """Return the size of the block: the memory, its padding and its bands."""
+        return self.nbytes + self.padding + 2 * self.band
 
     @property
     def accessible(self) -> bool:
@@ -55,7 +64,7 @@ class Storage:
         # The array keeps a reference to this object, and thereby to the memory.
         return {
             "version": 3,
-            "shape": (self.nbytes + 2 * self.band,),
+            "shape": (self.block_bytes,),
             "typestr": "|u1",
             "data": (self.address - self.band, False),
         }
@@ -65,10 +74,10 @@ class Storage:
         return self._everything()[self.band : self.band + self.nbytes]
 
     def with_bands(self) -> Bytes:
-        """Return a copy of the memory and its bands."""
+        """Return a copy of the whole block."""
         if self.accessible:
             return self._everything().copy()
-        return self.read(-self.band, self.nbytes + 2 * self.band)
+        return self.read(-self.band, self.block_bytes)
 
     def write_with_bands(self, content: Bytes) -> None:
         """Restore the contents that :meth:`with_bands` returned, synchronously."""
@@ -115,11 +124,12 @@ def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
     band = instance.guard.band if instance.guard is not None else 0
     instance.lifetime.hold()
     try:
-        address = _allocate(instance, device, nbytes + 2 * band)
+        padding = instance.padding(device)
+        address = _allocate(instance, device, nbytes + padding + 2 * band)
     except BaseException:
         instance.lifetime.drop()
         raise
-    storage = Storage(instance, address + band, nbytes, device, None, band)
+    storage = Storage(instance, address + band, nbytes, device, None, band, padding)
     weakref.finalize(storage, instance.release, device, address).atexit = False
     return storage
 
@@ -157,5 +167,5 @@ def noise(count: int, salt: int = 0) -> Bytes:
 
 
 def fill_bands(storage: Storage) -> None:
-    """Fill the bands of new, uninitialized memory with noise."""
-    storage.write_with_bands(noise(storage.nbytes + 2 * storage.band))
+    """Fill a block of new, uninitialized memory with noise."""
+    storage.write_with_bands(noise(storage.block_bytes))

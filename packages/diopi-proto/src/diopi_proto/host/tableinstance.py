@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from .._native import native, text
 from ..adaptor import AdaptorFile
 from ..adaptor.native import Adaptor
-from ..errors import AbiMismatchError
+from ..errors import AbiMismatchError, NotSupportedError
 from ..schema import Operator, load
 from ..vendorbuild.rules import ENTRY_SYMBOL
 from .cabi import ffi
@@ -61,6 +62,7 @@ class TableInstance(Instance):
         super().__init__(end)
         self.device_errors = None if self.can(SYNCHRONOUS) else errors
         self._count: int | None = None
+        self._padding: dict[int, int] = {}
         self.mismatched = {}
         self.unknown: frozenset[str] = frozenset()
         self._functions: dict[str, CData] = {}
@@ -116,6 +118,16 @@ class TableInstance(Instance):
         memory = ffi.new("void**")
         self.slots.call("memory_allocate", device, count, memory)
         return int(ffi.cast("uintptr_t", memory[0]))
+
+    def padding(self, device: int) -> int:
+        if device not in self._padding:
+            raw = ffi.new("dl_device_properties_t*")
+            raw.struct_size = ffi.sizeof("dl_device_properties_t")
+            if self.slots.has("device_properties"):
+                with contextlib.suppress(NotSupportedError):
+                    self.slots.call("device_properties", device, raw)
+            self._padding[device] = int(raw.allocation_padding)
+        return self._padding[device]
 
     def free(self, device: int, address: int) -> None:
         self.slots.call("memory_free", device, ffi.cast("void*", address))

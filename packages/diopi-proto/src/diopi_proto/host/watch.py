@@ -67,7 +67,7 @@ class _Use:
         """Return the bytes of the storage and its bands that belong to the tensor's elements."""
         tensor, storage = self.tensor, self.tensor.storage
         size = tensor.dtype.itemsize
-        mask = np.zeros(storage.nbytes + 2 * storage.band, np.bool_)
+        mask = np.zeros(storage.block_bytes, np.bool_)
         if tensor.size:
             start = storage.band + tensor.offset * size
             steps = tuple(step * size for step in tensor.strides)
@@ -97,7 +97,7 @@ class _Block:
     def stray(self, uses: list[_Use], succeeded: bool) -> str:
         """Return a description of invalid writes; empty if there were none."""
         after = self._storage.with_bands()
-        allowed = np.zeros(after.size, np.bool_)
+        allowed = _padding_of(self._storage)
         if succeeded:
             for use in self._of(uses):
                 if use.written:
@@ -128,9 +128,17 @@ def _distinct(uses: list[_Use]) -> list[Storage]:
     return list({id(use.tensor.storage): use.tensor.storage for use in uses}.values())
 
 
+def _padding_of(storage: Storage) -> Mask:
+    """Return the padding of a block, whose contents are undefined at all times."""
+    mask = np.zeros(storage.block_bytes, np.bool_)
+    end = storage.band + storage.nbytes
+    mask[end : end + storage.padding] = True
+    return mask
+
+
 def _stray_around(tensor: Tensor) -> str:
     storage = tensor.storage
-    outside = np.ones(storage.nbytes + 2 * storage.band, np.bool_)
+    outside = ~_padding_of(storage)
     outside[storage.band : storage.band + storage.nbytes] = False
     changed = (storage.with_bands() != noise(outside.size)) & outside
     return (

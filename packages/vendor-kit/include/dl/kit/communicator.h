@@ -12,6 +12,7 @@
 #include "dl/communicator.h"
 #include "dl/kit/base.h"
 #include "dl/kit/collective_call.h"
+#include "dl/kit/communicator_id.h"
 #include "dl/kit/extension.h"
 #include "dl/kit/table.h"
 
@@ -50,13 +51,7 @@ struct CommunicatorSlots {
   static dl_status_t* create(dl_vendor_t* vendor, int32_t device, const dl_communicator_id_t* id,
                              int32_t ranks, int32_t rank, double seconds, void** communicator) {
     return device_slot<V>(vendor, device, [&](V& v) {
-      if (ranks < 1 || rank < 0 || rank >= ranks)
-        throw Error(DL_INVALID_ARGUMENT, "rank " + std::to_string(rank) + " of " +
-                                             std::to_string(ranks) +
-                                             " ranks; they are numbered from 0");
-      if (!(seconds >= 0))
-        throw Error(DL_INVALID_ARGUMENT, std::to_string(seconds) +
-                                             " seconds is not a valid timeout; 0 means no timeout");
+      check_membership(ranks, rank, seconds);
       *communicator = v.communicators().add(
           std::make_shared<NcclCommunicator>(v.nccl(), *id, device, ranks, rank, seconds));
     });

@@ -1,5 +1,6 @@
 #include "extensions/communicator.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -15,20 +16,63 @@ dl_status_t* unique_id(dl_vendor_t* vendor, dl_communicator_id_t* id) {
   return slot(vendor, [&](Instance&) { given(id, "the id") = new_communicator_id(); });
 }
 
+void* join(Instance& all, int32_t index, const dl_communicator_id_t& id, int32_t ranks,
+           int32_t rank, double seconds) {
+  if (ranks < 1 || ranks > 1024 || rank < 0 || rank >= ranks) {
+    throw Error(DL_INVALID_ARGUMENT, "rank " + std::to_string(rank) + " of " +
+                                         std::to_string(ranks) +
+                                         " ranks; there are 1 to 1024, numbered from 0");
+  }
+  if (!(seconds >= 0))
+    throw Error(DL_INVALID_ARGUMENT,
+                std::to_string(seconds) + " seconds is not a timeout; 0 means no timeout");
+  const auto world = world_of(id, ranks);
+  world->join(rank, seconds);
+  return all.communicators().add(std::make_shared<Communicator>(world, index, rank));
+}
+
 dl_status_t* create(dl_vendor_t* vendor, int32_t index, const dl_communicator_id_t* id,
                     int32_t ranks, int32_t rank, double seconds, void** communicator) {
   return device_slot(vendor, index, [&](Instance& all, Device&) {
-    if (ranks < 1 || ranks > 1024 || rank < 0 || rank >= ranks) {
-      throw Error(DL_INVALID_ARGUMENT, "rank " + std::to_string(rank) + " of " +
-                                           std::to_string(ranks) +
-                                           " ranks; there are 1 to 1024, numbered from 0");
-    }
-    if (!(seconds >= 0))
-      throw Error(DL_INVALID_ARGUMENT,
-                  std::to_string(seconds) + " seconds is not a timeout; 0 means no timeout");
-    const auto world = world_of(given(id, "the id"), ranks);
-    world->join(rank, seconds);
-    *communicator = all.communicators().add(std::make_shared<Communicator>(world, index, rank));
+    *communicator = join(all, index, given(id, "the id"), ranks, rank, seconds);
+  });
+}
+
+// Long ids: the short one, followed by bytes that depend on their position, which are checked.
+
+unsigned char filler(uint64_t position) {
+  return static_cast<unsigned char>(1 + position * 2654435761U % 255);
+}
+
+void check_id_size(const Instance& all, const void* id, uint64_t bytes) {
+  if (id == nullptr || bytes != all.options().id_bytes)
+    throw Error(DL_INVALID_ARGUMENT, "the id is NULL or has " + std::to_string(bytes) +
+                                         " bytes, not " + std::to_string(all.options().id_bytes));
+}
+
+dl_status_t* id_size(dl_vendor_t* vendor, uint64_t* bytes) {
+  return slot(vendor, [&](Instance& all) { given(bytes, "the size") = all.options().id_bytes; });
+}
+
+dl_status_t* sized_unique_id(dl_vendor_t* vendor, void* id, uint64_t bytes) {
+  return slot(vendor, [&](Instance& all) {
+    check_id_size(all, id, bytes);
+    const dl_communicator_id_t first = new_communicator_id();
+    std::memcpy(id, &first, sizeof first);
+    for (uint64_t i = sizeof first; i < bytes; ++i) static_cast<unsigned char*>(id)[i] = filler(i);
+  });
+}
+
+dl_status_t* sized_create(dl_vendor_t* vendor, int32_t index, const void* id, uint64_t bytes,
+                          int32_t ranks, int32_t rank, double seconds, void** communicator) {
+  return device_slot(vendor, index, [&](Instance& all, Device&) {
+    check_id_size(all, id, bytes);
+    dl_communicator_id_t first;
+    std::memcpy(&first, id, sizeof first);
+    for (uint64_t i = sizeof first; i < bytes; ++i)
+      if (static_cast<const unsigned char*>(id)[i] != filler(i))
+        throw Error(DL_INVALID_ARGUMENT, "byte " + std::to_string(i) + " of the id is wrong");
+    *communicator = join(all, index, first, ranks, rank, seconds);
   });
 }
 
@@ -256,7 +300,17 @@ dl_extension_t* communicator_extension(dl_extension_t* next) {
                                                      gather,
                                                      scatter,
                                                      send,
-                                                     receive};
+                                                     receive,
+                                                     nullptr,
+                                                     nullptr,
+                                                     nullptr};
+  if (Options::from_environment().id_bytes > 0) {
+    communicator.unique_id = nullptr;
+    communicator.create = nullptr;
+    communicator.id_size = id_size;
+    communicator.sized_unique_id = sized_unique_id;
+    communicator.sized_create = sized_create;
+  }
   return reinterpret_cast<dl_extension_t*>(&communicator);
 }
 

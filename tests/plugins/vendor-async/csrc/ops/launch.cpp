@@ -1,11 +1,17 @@
 #include "ops/launch.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "error.h"
 
 namespace dl::async_test {
+namespace {
+
+constexpr int kPaddingByte = 0xFF;  // NaN in every floating-point dtype
+
+}  // namespace
 
 Launch::Launch(diopiContextHandle_t ctx, const char* name) : ctx_(ctx), name_(name) {
   const dl_context_prefix_t* context = diopirt_context(ctx);
@@ -45,10 +51,18 @@ TensorView Launch::view(diopiConstTensorHandle_t handle) const {
   int64_t last = 0;
   for (size_t dim = 0; dim < view.sizes.size(); ++dim)
     last += (view.sizes[dim] - 1) * view.strides[dim];
-  view.data = instance_->any_device(tensor->device_index)
-                  .memory()
-                  .translate(tensor->data, static_cast<uint64_t>((last + 1) * element_bytes));
+  const DeviceMemory& memory = instance_->any_device(tensor->device_index).memory();
+  view.data = memory.translate(tensor->data, static_cast<uint64_t>((last + 1) * element_bytes));
+  overwrite_padding(*tensor, memory);
   return view;
+}
+
+void Launch::overwrite_padding(const dl_tensor_prefix_t& tensor, const DeviceMemory& memory) const {
+  const uint64_t padding = instance_->options().padding;
+  if (padding == 0) return;
+  const auto bytes = static_cast<uint64_t>(tensor.storage_bytes);
+  std::byte* const end = memory.translate(tensor.storage, bytes + padding) + bytes;
+  enqueue([end, padding] { std::memset(end, kPaddingByte, padding); });
 }
 
 void Launch::enqueue(std::function<void()> body) const { stream_->enqueue(name_, std::move(body)); }

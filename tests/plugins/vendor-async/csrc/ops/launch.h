@@ -31,6 +31,9 @@ class Launch {
   diopiTensorHandle_t require(const std::vector<int64_t>& sizes, int32_t dtype) const;
 
  private:
+  /** Overwrite the padding behind a tensor's storage. Throws Error if its block has none. */
+  void overwrite_padding(const dl_tensor_prefix_t& tensor, const DeviceMemory& memory) const;
+
   const dl_context_prefix_t& context() const { return *diopirt_context(ctx_); }
 
   diopiContextHandle_t ctx_;
