@@ -72,7 +72,12 @@ def add_targets(add: Add) -> None:
 
 def add_options(add: Add) -> None:
     """Add the options that describe the library and select cases."""
-    add("--runtime", metavar="PATH", help="path of a library to load first, for --library")
+    add(
+        "--runtime",
+        metavar="PATH",
+        help="path of a library with the devices of a legacy --library (a vendor table), or with "
+        "functions that it needs, loaded first",
+    )
     add(
         "--simulate",
         action="store_true",

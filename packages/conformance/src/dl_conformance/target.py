@@ -25,7 +25,8 @@ class Target:
     """A library under test.
 
     :ivar legacy: the library exports DIOPI's operators by name instead of a vendor table.
-    :ivar runtime: path of a library that provides its functions at run time, loaded first.
+    :ivar runtime: path of a second library: with a vendor table, whose devices a legacy library
+        computes on; otherwise one that provides functions of the library, and is loaded first.
     :ivar guarded: check the memory around tensors after each call.
     :ivar adaptor: path of an adaptor file with conversions for its operators.
     :ivar simulated: environment variables that select a simulated driver.
@@ -42,12 +43,13 @@ class Target:
     def load(self) -> Vendor:
         """Load the library, with guarded memory around its tensors if ``guarded``."""
         os.environ.update(self.simulated or {})
-        if self.runtime is not None:
+        base = self.runtime if self.runtime is not None and _has_table(self.runtime) else None
+        if self.runtime is not None and base is None:
             from cffi import FFI
 
             ffi = FFI()
             ffi.dlopen(self.runtime, ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
-        vendor = load_vendor(self.library, legacy=self.legacy, adaptor=self.adaptor)
+        vendor = load_vendor(self.library, legacy=self.legacy, adaptor=self.adaptor, runtime=base)
         if self.guarded:
             vendor.guard_calls()
         return vendor
@@ -67,10 +69,24 @@ def of_library(path: str, runtime: str | None = None) -> Target:
     if runtime is not None and not Path(runtime).is_file():
         raise TargetError(f"--runtime {runtime}: no such file")
     try:
-        exported = read_elf(library).exported
+        legacy = not _has_table(library)
     except Exception as error:
         raise TargetError(f"--library {path}: {error}") from error
-    return Target(library.stem, str(library), "dl_vendor_v1" not in exported, runtime)
+    try:
+        over_table = runtime is not None and _has_table(runtime)
+    except Exception as error:
+        raise TargetError(f"--runtime {runtime}: {error}") from error
+    if over_table and not legacy:
+        raise TargetError(
+            f"--runtime {runtime} has a vendor table, and so has --library {path}, which is its "
+            "own runtime; leave --runtime out"
+        )
+    return Target(library.stem, str(library), legacy, runtime)
+
+
+def _has_table(library: str | Path) -> bool:
+    """Return True if a library exports a vendor table."""
+    return "dl_vendor_v1" in read_elf(Path(library)).exported
 
 
 def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
@@ -88,7 +104,8 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
     package = record.module.partition(".")[0].partition(":")[0]
     known_failures = Path(str(files(package))) / KNOWN_FAILURES
     adaptor = None if descriptor.adaptor is None else str(descriptor.adaptor)
-    target = Target(name, str(descriptor.library), descriptor.legacy, adaptor=adaptor)
+    runtime = None if descriptor.runtime is None else str(descriptor.runtime)
+    target = Target(name, str(descriptor.library), descriptor.legacy, runtime, adaptor=adaptor)
     if simulate:
         target = replace(target, simulated=_simulated(name, descriptor.simulated))
     return target, known_failures if known_failures.is_file() else None

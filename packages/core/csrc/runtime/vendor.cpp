@@ -49,13 +49,15 @@ void Vendor::open(bool legacy) {
 }
 
 void Vendor::bind_operators() {
-  if (slots().operators == nullptr) return;
   const dl_operator_t* list = nullptr;
   uint64_t count = 0;
-  call(&dl_vendor_table_t::operators, "operators", &list, &count);
-  if (adaptor_ != nullptr)
+  if (slots().operators != nullptr) call(&dl_vendor_table_t::operators, "operators", &list, &count);
+  if (adaptor_ != nullptr) {
     check_status(adaptor_->bind(adaptor_, instance_, checked_, list, count, &list), "its adaptor",
                  name_);
+    if (DL_HAS_FIELD(adaptor_, dl_adaptor_t, bound_count) && adaptor_->bound_count != nullptr)
+      count = adaptor_->bound_count(adaptor_);
+  }
   std::unordered_map<std::string_view, size_t> wanted;
   wanted.reserve(kOpCount);
   for (size_t i = 0; i < kOpCount; ++i) wanted.emplace(kOpNames[i], i);

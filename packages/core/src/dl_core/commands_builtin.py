@@ -87,6 +87,8 @@ def _show_vendor(vendor: VendorReport) -> None:
     kind = "accelerator" if vendor.accelerator else "CPU reference"
     _say(f"Vendor {vendor.name} ({kind}, priority {vendor.priority}), {vendor.wheel}")
     _say(f"  library   {vendor.library}")
+    if vendor.runtime is not None:
+        _say(f"  runtime   {vendor.runtime}")
     if vendor.error:
         _say(f"  broken    {vendor.error}")
         return
@@ -94,7 +96,7 @@ def _show_vendor(vendor: VendorReport) -> None:
     if vendor.library_version:
         facts.append(f"version {vendor.library_version}")
     facts.append(f"{vendor.operators} operators")
-    if vendor.legacy:
+    if vendor.legacy and vendor.runtime is None:
         facts.append("one device in host memory")
     _say(f"  {', '.join(facts)}")
     if vendor.extensions:

@@ -47,6 +47,8 @@ def validate(answer: object) -> VendorDescriptor:
     adaptor = answer.adaptor
     if adaptor is not None:
         fields["adaptor"] = _adaptor(adaptor, legacy=fields["legacy"])
+    if answer.runtime is not None:
+        fields["runtime"] = _runtime(answer.runtime, legacy=fields["legacy"])
     for field in _FUNCTIONS:
         function = fields[field] = getattr(answer, field)
         if function is not None and not callable(function):
@@ -71,6 +73,20 @@ def _adaptor(path: object, *, legacy: bool) -> Path:
     reason = why_untrusted(Path(path))
     if reason is not None:
         raise UntrustedError(f"its adaptor file {path} is not read: {reason}")
+    return Path(path)
+
+
+def _runtime(path: object, *, legacy: bool) -> Path:
+    if not isinstance(path, str | Path):
+        raise PluginError(f"dl_vendor returned runtime={_format(path)}, which must be a path")
+    if not legacy:
+        raise PluginError(
+            f"dl_vendor returned runtime={_format(path)} without legacy=True; a library with a "
+            "vendor table is its own runtime"
+        )
+    reason = why_untrusted(Path(path))
+    if reason is not None:
+        raise UntrustedError(f"its runtime {path} is not loaded: {reason}")
     return Path(path)
 
 

@@ -36,6 +36,8 @@ class VendorReport:
     priority: int
     accelerator: bool
     legacy: bool
+    runtime: str | None
+    """Library with the devices of a legacy library."""
     present: bool | None
     abi: str
     library_version: str
@@ -168,6 +170,7 @@ def _vendor_report(
         priority=descriptor.priority,
         accelerator=descriptor.accelerator,
         legacy=descriptor.legacy,
+        runtime=None if descriptor.runtime is None else str(descriptor.runtime),
         present=present,
         abi=probe.abi,
         library_version=probe.version,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import diopi_proto
 from diopi_proto.adaptor import read_adaptor
@@ -52,14 +53,15 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
     """
     if not descriptor.library.is_file():
         return Probe(error=f"its library {descriptor.library} does not exist.")
+    if descriptor.runtime is not None:
+        return _probe_over_runtime(descriptor, descriptor.runtime, timeout)
     try:
         adaptor = None if descriptor.adaptor is None else read_adaptor(descriptor.adaptor)
         trial = try_library(descriptor.library, legacy=descriptor.legacy, timeout=timeout)
     except diopi_proto.DiopiError as error:
         return Probe(error=str(error))
     if not trial.ok:
-        hint = " DL_PROBE_TIMEOUT allows more." if trial.timed_out else ""
-        return Probe(error=f"{trial.problem}.{hint}")
+        return _failed(trial)
     return Probe(
         abi="DIOPI" if trial.legacy else "dl_vendor_v1",
         version=trial.version,
@@ -75,6 +77,34 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
         adapted="" if adaptor is None else adaptor.summary(),
         flaws=[*trial.flaws, *_misnamed(descriptor, trial)],
     )
+
+
+def _probe_over_runtime(descriptor: VendorDescriptor, runtime: Path, timeout: float) -> Probe:
+    """Try a library in DIOPI's own style, and the runtime that has its devices."""
+    try:
+        base = try_library(runtime, timeout=timeout)
+        trial = try_library(descriptor.library, legacy=True, timeout=timeout)
+    except diopi_proto.DiopiError as error:
+        return Probe(error=str(error))
+    for tried in (base, trial):
+        if not tried.ok:
+            return _failed(tried)
+    return Probe(
+        abi="DIOPI, over a runtime",
+        version=trial.version,
+        operators=trial.bound,
+        device_count=base.device_count,
+        said=base.said,
+        devices=list(base.devices),
+        extensions=list(base.extensions),
+        kernels=base.kernels,
+        flaws=[f"its runtime {runtime.name}: {flaw}" for flaw in base.flaws],
+    )
+
+
+def _failed(trial: Trial) -> Probe:
+    hint = " DL_PROBE_TIMEOUT allows more." if trial.timed_out else ""
+    return Probe(error=f"{trial.problem}.{hint}")
 
 
 def _missing_libraries(descriptor: VendorDescriptor, trial: Trial) -> list[str]:

@@ -1,49 +1,16 @@
 #include "adaptor/adaptor.h"
 
-#include <atomic>
 #include <cstring>
 #include <new>
 #include <unordered_map>
 
+#include "adaptor/instances.h"
 #include "adaptor/operators.h"
 #include "diopi/fingerprints.gen.h"
 #include "dl/checked_status.hpp"
 
 namespace dl::adaptor {
 namespace {
-
-// Map from vendor instances to their adaptors: a linked list without locks for readers, because
-// operators on other threads search it while an instance is created. Links are reused, never freed.
-struct Link {
-  std::atomic<const dl_vendor_t*> vendor{nullptr};
-  std::atomic<Adaptor*> adaptor{nullptr};
-  Link* next = nullptr;
-};
-std::atomic<Link*> links{nullptr};
-std::mutex linking;
-
-void link(const dl_vendor_t* vendor, Adaptor* adaptor) {
-  const std::lock_guard<std::mutex> guard(linking);
-  Link* found = links.load();
-  while (found != nullptr && found->adaptor.load() != nullptr) found = found->next;
-  const bool is_new = found == nullptr;
-  if (is_new) {
-    found = new Link;
-    found->next = links.load();
-  }
-  found->adaptor.store(adaptor);
-  found->vendor.store(vendor);
-  if (is_new) links.store(found);
-}
-
-void unlink(const Adaptor* adaptor) {
-  const std::lock_guard<std::mutex> guard(linking);
-  for (Link* at = links.load(); at != nullptr; at = at->next) {
-    if (at->adaptor.load() != adaptor) continue;
-    at->vendor.store(nullptr);
-    at->adaptor.store(nullptr);
-  }
-}
 
 dl_status_t* bind(dl_adaptor_t* self, dl_vendor_t* vendor, dl_vendor_t* checked,
                   const dl_operator_t* operators, uint64_t count, const dl_operator_t** adapted) {
@@ -67,7 +34,8 @@ LastError& last_error() {
 }
 
 Adaptor::Adaptor(const dl_adaptor_rule_t* rules, uint64_t count)
-    : dl_adaptor{sizeof(dl_adaptor_t), adaptor::bind, last_error_of}, operators_(shim_count()) {
+    : dl_adaptor{sizeof(dl_adaptor_t), adaptor::bind, last_error_of, nullptr},
+      operators_(shim_count()) {
   std::unordered_map<std::string, size_t> numbers;
   for (size_t i = 0; i < shim_count(); ++i) numbers.emplace(shims()[i].name, i);
   for (uint64_t i = 0; i < count; ++i) {
@@ -82,14 +50,9 @@ Adaptor::Adaptor(const dl_adaptor_rule_t* rules, uint64_t count)
   }
 }
 
-Adaptor::~Adaptor() { unlink(this); }
+Adaptor::~Adaptor() { Instances<Adaptor>::remove(this); }
 
-Adaptor* Adaptor::of(const dl_vendor_t* vendor) {
-  if (vendor == nullptr) return nullptr;
-  const Link* at = links.load();
-  while (at != nullptr && at->vendor.load() != vendor) at = at->next;
-  return at == nullptr ? nullptr : at->adaptor.load();
-}
+Adaptor* Adaptor::of(const dl_vendor_t* vendor) { return Instances<Adaptor>::of(vendor); }
 
 const dl_operator_t* Adaptor::bind_all(dl_vendor_t* vendor, dl_vendor_t* checked,
                                        const dl_operator_t* operators, uint64_t count) {
@@ -114,7 +77,7 @@ const dl_operator_t* Adaptor::bind_all(dl_vendor_t* vendor, dl_vendor_t* checked
     found.function = one.function;
     one.function = shim.function;
   }
-  link(vendor, this);
+  Instances<Adaptor>::add(vendor, this);
   return adapted_.data();
 }
 

@@ -59,7 +59,8 @@ typedef struct dl_adaptor dl_adaptor_t;
 struct dl_adaptor {
   uint64_t struct_size;
   /* Stores in *adapted a copy of the `count` operators of an instance, in which operators with a
-   * rule are replaced by adapted ones; the copy lives as long as the adaptor. `vendor` is the
+   * rule are replaced by adapted ones, or the operators of another library (dl/legacy.h); the copy
+   * lives as long as the adaptor. `vendor` is the
    * instance that contexts refer to, `checked` its wrapper of dl/checked.h. Called once. */
   dl_status_t* (*bind)(dl_adaptor_t* adaptor, dl_vendor_t* vendor, dl_vendor_t* checked,
                        const dl_operator_t* operators, uint64_t count,
@@ -67,6 +68,8 @@ struct dl_adaptor {
   /* Reason why the adaptor itself failed the operator that this thread called last. NULL if it did
    * not; the vendor's last_error then has the reason. Valid until the thread's next call. */
   const char* (*last_error)(dl_adaptor_t* adaptor, const char* operator_name);
+  /* Number of operators that `bind` has stored; NULL: as many as it was given. */
+  uint64_t (*bound_count)(dl_adaptor_t* adaptor);
 };
 
 /* Creates an adaptor with a copy of the rules. Returns NULL if memory is short. */

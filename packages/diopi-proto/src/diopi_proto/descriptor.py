@@ -23,8 +23,8 @@ class VendorDescriptor:
     accelerator: bool = True
     """False for a CPU reference."""
     legacy: bool = False
-    """The library exports DIOPI's operators by name instead of ``dl_vendor_v1``. It gets one
-    device, which is host memory; docs/vendor.md has its other limits."""
+    """The library exports DIOPI's operators by name instead of ``dl_vendor_v1``. Without a
+    ``runtime`` it gets one device, which is host memory; docs/legacy.md has its other limits."""
     adaptor: Path | None = None
     """Absolute path of an ``adaptor.yaml`` if tensors must be cast, or converted to another memory
     format, for the library's operators; see docs/adaptor.md. Not for legacy libraries."""
@@ -42,6 +42,10 @@ class VendorDescriptor:
     found or how to install it. It does not open the libraries; for ``dl doctor``. None: there are
     no optional libraries.
     """
+    runtime: Path | None = None
+    """Absolute path of a library with a vendor table, on whose devices a legacy library computes.
+    The table has devices, memory, streams and events, and may have operators that the legacy
+    library lacks. Only for legacy libraries; see docs/legacy.md."""
 
 
 def require_library(library: Path, tools: str) -> Path:

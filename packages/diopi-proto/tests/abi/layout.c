@@ -145,7 +145,8 @@ SIZE(dl_operator_t, 32);
 AT(dl_adaptor_t, struct_size, 0);
 AT(dl_adaptor_t, bind, 8);
 AT(dl_adaptor_t, last_error, 16);
-SIZE(dl_adaptor_t, 24);
+AT(dl_adaptor_t, bound_count, 24);
+SIZE(dl_adaptor_t, 32);
 
 AT(dl_vendor_table_t, struct_size, 0);
 AT(dl_vendor_table_t, extensions, 8);
@@ -572,6 +573,7 @@ SLOT(dl_operator_t, function, dl_function_t);
 SLOT(dl_adaptor_t, bind, dl_status_t* (*)(dl_adaptor_t*, dl_vendor_t*, dl_vendor_t*, const dl_operator_t*,
                                           uint64_t, const dl_operator_t**));
 SLOT(dl_adaptor_t, last_error, const char* (*)(dl_adaptor_t*, const char*));
+SLOT(dl_adaptor_t, bound_count, uint64_t (*)(dl_adaptor_t*));
 _Static_assert(IS_A((dl_function_t)0, diopiError_t (*)(void)), "dl_function_t changed its type");
 _Static_assert(IS_A((dl_range_fn)0, void (*)(void*, int64_t, int64_t)),
                "dl_range_fn changed its type");

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from diopi_proto.adaptor.native import Adaptor
+    from diopi_proto.legacy import LegacyOperators
 
 _adaptors: dict[str, Adaptor] = {}
 """Adaptors by vendor; they live until the process exits, as vendors do."""
+_legacy: dict[str, LegacyOperators] = {}
+"""Operators of libraries in DIOPI's own style, by vendor; they live as long."""
 
 
 def adaptor_address(vendor: str, file: Path | None) -> int:
@@ -25,6 +28,17 @@ def adaptor_address(vendor: str, file: Path | None) -> int:
 
     _adaptors[vendor] = Adaptor(read_adaptor(file))
     return _adaptors[vendor].address
+
+
+def legacy_address(vendor: str, library: Path) -> int:
+    """Return the address of the layer that calls a library in DIOPI's own style.
+
+    :raises VendorLoadError: the library cannot be loaded.
+    """
+    from diopi_proto.legacy import LegacyOperators
+
+    _legacy[vendor] = LegacyOperators(library)
+    return _legacy[vendor].address
 
 
 def summary_of(vendor: str) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.utils import backend_registration
@@ -72,13 +73,7 @@ def register(
     for name in plan.order:
         vendor = vendors[name]
         try:
-            if vendor.legacy:
-                _C.set_legacy_runtime(str(diopi_proto.runtime_library()))
-            with admitted(
-                vendor.library, legacy=vendor.legacy, timeout=config.probe_timeout
-            ) as untried:
-                adaptor = adaptors.adaptor_address(name, vendor.adaptor)
-                info = _C.load_vendor(name, str(vendor.library), vendor.legacy, adaptor)
+            info, untried = _load(name, vendor, config)
         except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
             problems.append(_format_broken(records[name], name, error))
             continue
@@ -99,6 +94,31 @@ def register(
         problems += _attach(config)
     loaded = {name: indices[name] for name, _ in choice.devices}
     return Registration(bool(choice.devices), choice.reasons, problems, loaded)
+
+
+def _load(name: str, vendor: VendorDescriptor, config: Config) -> tuple[dict[str, Any], str]:
+    """Load the libraries of a vendor.
+
+    :returns: facts about the vendor, and why a library was loaded without a trial; may be empty.
+    """
+    from dl_core import _C
+
+    libraries = [(vendor.library, vendor.legacy)]
+    if vendor.runtime is not None:
+        libraries.insert(0, (vendor.runtime, False))
+    with ExitStack() as admissions:
+        untried = [
+            admissions.enter_context(admitted(path, legacy=legacy, timeout=config.probe_timeout))
+            for path, legacy in libraries
+        ]
+        reason = next(filter(None, untried), "")
+        if vendor.runtime is not None:
+            layer = adaptors.legacy_address(name, vendor.library)
+            return _C.load_vendor(name, str(vendor.runtime), False, layer), reason
+        if vendor.legacy:
+            _C.set_legacy_runtime(str(diopi_proto.runtime_library()))
+        adaptor = adaptors.adaptor_address(name, vendor.adaptor)
+        return _C.load_vendor(name, str(vendor.library), vendor.legacy, adaptor), reason
 
 
 def _reject(problem: str) -> Registration:

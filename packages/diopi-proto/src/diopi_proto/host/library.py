@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ..elf import ElfFile
@@ -27,5 +28,17 @@ def open_library(path: Path, *, legacy: bool = False) -> tuple[CData, ElfFile]:
     except OSError as error:
         raise VendorLoadError(
             f"vendor library {path} cannot be loaded: {error}. It needs "
-            f"{', '.join(elf.needed) or 'no other library'}."
+            f"{', '.join(elf.needed) or 'no other library'}.{_missing_function(str(error))}"
         ) from error
+
+
+def _missing_function(message: str) -> str:
+    """Return an explanation if the loader misses one of DIOPI's functions, otherwise nothing."""
+    found = re.search(r"undefined symbol: (diopi\w+)", message)
+    if found is None:
+        return ""
+    return (
+        f" {found[1]} is not a runtime function of DIOPI that libdiopirt.so.1 has: link the "
+        "library with the one that defines it, or build it for DIOPI's diopirt.h as in "
+        "dl-diopi-proto."
+    )

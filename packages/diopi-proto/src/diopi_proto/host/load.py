@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from pathlib import Path
 
 from ..adaptor import AdaptorFile, read_adaptor
-from ..errors import AdaptorError
+from ..errors import AdaptorError, VendorLoadError
 from ..trial import admitted
 from .hosttable import HostTable, default_host
 from .legacy import LegacyInstance
@@ -24,6 +25,7 @@ def load_vendor(
     probe: bool = False,
     host: HostTable | None = None,
     adaptor: str | Path | None = None,
+    runtime: str | Path | None = None,
 ) -> Vendor:
     """Load a vendor library and create an instance of it.
 
@@ -37,6 +39,9 @@ def load_vendor(
         ``logging``.
     :param adaptor: path of the adaptor file, which lists the dtypes and memory formats to convert
         for its operators; see docs/adaptor.md.
+    :param runtime: for a legacy library, path of the library whose vendor table has the devices,
+        memory, streams and events on which it runs; see docs/legacy.md. None: it runs in host
+        memory.
     :raises AdaptorError: that file is invalid.
     :raises VendorLoadError: it cannot be loaded; the message has the reason and the remedy.
     :raises AbiMismatchError: it was built for another major version of the vendor interface.
@@ -49,12 +54,21 @@ def load_vendor(
             "adaptors; give it a vendor table (docs/vendor.md), or remove the file from its "
             "description"
         )
+    if runtime is not None and not legacy:
+        raise VendorLoadError(
+            f"{path} has a vendor table of its own; a runtime ({runtime}) is for libraries in "
+            "DIOPI's own style, which are loaded with legacy=True"
+        )
     rules = None if adaptor is None else read_adaptor(adaptor)
-    if not probe:
-        return _load(path, legacy, host, rules)
-    with admitted(path, legacy=legacy) as untried:
-        if untried:
-            _log.warning("%s is loaded without a trial: %s", path, untried)
+    base = None if runtime is None else Path(runtime).absolute()
+    with ExitStack() as admissions:
+        for tried, is_legacy in ((base, False), (path, legacy)):
+            if not probe or tried is None:
+                continue
+            if untried := admissions.enter_context(admitted(tried, legacy=is_legacy)):
+                _log.warning("%s is loaded without a trial: %s", tried, untried)
+        if base is not None:
+            return _load_over(base, path, host)
         return _load(path, legacy, host, rules)
 
 
@@ -65,4 +79,19 @@ def _load(path: Path, legacy: bool, host: HostTable | None, rules: AdaptorFile |
         LegacyInstance(library, elf, host) if legacy else TableInstance(library, path, host, rules)
     )
     _log.debug("loaded vendor %s %s from %s", instance.name, instance.version, path)
+    return Vendor(instance, path)
+
+
+def _load_over(runtime: Path, path: Path, host: HostTable | None) -> Vendor:
+    """Load a legacy library over the table of its runtime."""
+    from ..legacy import LegacyOperators  # which imports modules of this package
+
+    library, _ = open_library(runtime)
+    operators = LegacyOperators(path)
+    try:
+        instance = TableInstance(library, runtime, host or default_host(), legacy=operators)
+    except BaseException:
+        operators.end()
+        raise
+    _log.debug("loaded operators of %s over vendor %s of %s", path, instance.name, runtime)
     return Vendor(instance, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .._native import native, text
 from ..adaptor import AdaptorFile
@@ -18,17 +19,26 @@ from .hosttable import HostTable
 from .instance import HOST_TO_DEVICE, SYNCHRONOUS, Instance
 from .structs import CData, TableSlots, raise_status
 
+if TYPE_CHECKING:
+    from ..legacy import LegacyOperators
+
 
 class TableInstance(Instance):
     """Create an instance of an opened library and read its table.
 
     :param rules: parsed adaptor file of the vendor.
+    :param legacy: operators of a library in DIOPI's own style, which replace those of the table.
     :raises AbiMismatchError: the library violates the interface.
     :raises VendorError: the library refuses to create an instance.
     """
 
     def __init__(
-        self, library: CData, path: Path, host: HostTable, rules: AdaptorFile | None = None
+        self,
+        library: CData,
+        path: Path,
+        host: HostTable,
+        rules: AdaptorFile | None = None,
+        legacy: LegacyOperators | None = None,
     ) -> None:
         opened = ffi.new("dl_opened_t*")
         entry = ffi.cast("dl_vendor_entry_v1_t", ffi.addressof(library, ENTRY_SYMBOL))
@@ -51,13 +61,14 @@ class TableInstance(Instance):
         self.extensions = read_extensions(checked, self.name)
         # Local variables, so that end() holds no reference to `self`, which would keep it alive.
         destroy, errors = checked.table.destroy, DeviceErrors(self.slots, self.name)
-        adaptor = self.adaptor = None if rules is None else Adaptor(rules)
+        self.adaptor = None if rules is None else Adaptor(rules)
+        layer = self._layer = legacy or self.adaptor
 
         def end() -> None:
             errors.release()
             destroy(checked)
-            if adaptor is not None:
-                adaptor.end()
+            if layer is not None:
+                layer.end()
 
         super().__init__(end)
         self.device_errors = None if self.can(SYNCHRONOUS) else errors
@@ -69,14 +80,15 @@ class TableInstance(Instance):
         self._read_operators(checked)
 
     def _read_operators(self, checked: CData) -> None:
-        if not self.slots.has("operators"):
-            return
         first, count = ffi.new("dl_operator_t**"), ffi.new("uint64_t*")
-        self.slots.call("operators", first, count)
-        if self.adaptor is not None:
-            pointer = self.adaptor.pointer
+        if self.slots.has("operators"):
+            self.slots.call("operators", first, count)
+        if self._layer is not None:
+            pointer = self._layer.pointer
             status = pointer.bind(pointer, self.handle, checked, first[0], count[0], first)
             raise_status(status, "operators", self.name)
+            if pointer.bound_count != ffi.NULL:
+                count[0] = pointer.bound_count(pointer)
         schema, unknown = load(), set()
         for index in range(count[0]):
             entry = first[0][index]
@@ -164,6 +176,6 @@ class TableInstance(Instance):
         return operator in self._functions
 
     def last_error(self, operator: str) -> str:
-        if self.adaptor is not None and (reason := self.adaptor.last_error(operator)):
+        if self._layer is not None and (reason := self._layer.last_error(operator)):
             return reason
         return text(self.slots.raw("last_error")) if self.slots.has("last_error") else ""

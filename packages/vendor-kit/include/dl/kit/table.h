@@ -278,6 +278,10 @@ dl_vendor_table_t make_table() {
   if constexpr (Has_##slot<V>::value) \
     table.slot = Slot<V, &dl_vendor_table_t::slot, &V::slot, quiet>::call;
   DL_KIT_SLOTS(DL_KIT_FILL)
+  // Without operators of its own, a vendor is the runtime of a library in DIOPI's style, which
+  // relies on the host for the current device.
+  if constexpr (Has_make_current<V>::value && !Has_operators<V>::value)
+    table.device_set = Slot<V, &dl_vendor_table_t::device_set, &V::make_current, false>::call;
 #undef DL_KIT_FILL
 #undef DL_KIT_SLOTS
   return table;
