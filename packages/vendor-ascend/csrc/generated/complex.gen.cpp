@@ -52,6 +52,8 @@ diopiError_t diopiConj(
   const lib::View input = lib::view_of(input_);
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
+  } else if (!(!dl::kit::library::is_complex(input))) {
+    call_.note(1, "not (not is_complex(input))");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {lib::Argument{out}, lib::Argument{input}});
       })) {
