@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +14,13 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 from driver_tests.fixtures import *  # noqa: F403 - pytest finds them here
 from extension_tests.simulated_vendor import SimulatedVendor
 
-from processes import PROCESSES, Processes, compile_runtime
+from processes import PROCESSES, Processes, compile_runtime, run
+
+GIVEN = "DL_TEST_ASCEND_SIMULATED"
+"""Variable with the folder of a build with fakes, which tools/simulated.py sets."""
+with_fakes = pytest.mark.skipif(
+    not os.environ.get(GIVEN), reason="slow: packages/vendor-ascend/tools/simulated.py runs it"
+)
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +52,15 @@ def fake_vendor(runtime: str) -> SimulatedVendor:
         out_of_memory=207001,
         lost_device=507010,
     )
+
+
+@pytest.fixture
+def simulated_vendor(fake_vendor: SimulatedVendor) -> SimulatedVendor:
+    """Return this vendor on the fakes of the wheel."""
+    path = os.pathsep.join(filter(None, [os.environ[GIVEN], os.environ.get("PYTHONPATH")]))
+    code = """
+    import json
+    from dl_vendor_ascend.presence import simulated
+    print(json.dumps(simulated()))
+    """
+    return fake_vendor.with_variables(PYTHONPATH=path, **json.loads(run(code, PYTHONPATH=path)))

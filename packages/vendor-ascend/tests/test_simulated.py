@@ -5,11 +5,8 @@ They need a wheel with the fakes, which tools/simulated.py builds and names.
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
-import pytest
 from driver_tests.models import (  # noqa: F401 - pytest collects them here
     run_conformance_sample,
     test_a_model_learns_as_on_the_cpu,
@@ -17,24 +14,9 @@ from driver_tests.models import (  # noqa: F401 - pytest collects them here
 )
 from extension_tests.simulated_vendor import SimulatedVendor
 
-from processes import run
+from conftest import with_fakes
 
-GIVEN = "DL_TEST_ASCEND_SIMULATED"
-pytestmark = pytest.mark.skipif(
-    not os.environ.get(GIVEN), reason="slow: packages/vendor-ascend/tools/simulated.py runs it"
-)
-
-
-@pytest.fixture
-def simulated_vendor(fake_vendor: SimulatedVendor) -> SimulatedVendor:
-    """Return this vendor on the fakes of the wheel."""
-    path = os.pathsep.join(filter(None, [os.environ[GIVEN], os.environ.get("PYTHONPATH")]))
-    code = """
-    import json
-    from dl_vendor_ascend.presence import simulated
-    print(json.dumps(simulated()))
-    """
-    return fake_vendor.with_variables(PYTHONPATH=path, **json.loads(run(code, PYTHONPATH=path)))
+pytestmark = with_fakes
 
 
 def test_a_sample_of_the_conformance_cases_passes(
