@@ -115,3 +115,7 @@ def test_the_host_cannot_read_device_memory(fake_vendor: SimulatedVendor) -> Non
     print(os.waitstatus_to_exitcode(os.wait()[1]))
     """
     assert int(fake_vendor.run_on_vendor(code)) < 0
+
+
+def test_hosts_are_asked_for_the_spare_bytes_behind_blocks(fake_vendor: SimulatedVendor) -> None:
+    assert fake_vendor.run_on_vendor("print(vendor.properties(0).allocation_padding)") == "32\n"

@@ -95,6 +95,10 @@ Api::Result Api::properties(int index, dl_device_properties_t* all) {
   size_t free_bytes = 0, total = 0;
   if (const Result failed = memory_info(&free_bytes, &total)) return failed;
   all->total_memory = total;
+  // Kernels may read 32 bytes behind a tensor. The runtime's own allocations have them; blocks that
+  // a host carves out of them need them, too.
+  constexpr uint64_t kSpareBytes = 32;
+  all->allocation_padding = kSpareBytes;
   int64_t cores = 0;
   if (driver.device_capability.available() &&
       driver.device_capability(static_cast<uint32_t>(index), acl::kAicoreCount, &cores) !=
