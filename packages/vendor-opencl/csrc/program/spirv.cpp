@@ -23,6 +23,8 @@ enum Opcode : uint16_t {
   kVariable = 59,
   kDecorate = 71,
   kGroupDecorate = 74,
+  kLifetimeStart = 256,
+  kLifetimeStop = 257,
 };
 constexpr uint32_t kMagic = 0x07230203;
 constexpr size_t kHeaderWords = 5;
@@ -68,6 +70,8 @@ Module parse(const uint32_t* words, size_t count) {
       module.preamble.push_back(one);
       continue;
     }
+    // PoCL (6) mixes up the variables of work-items whose lifetimes are marked.
+    if (one.opcode == kLifetimeStart || one.opcode == kLifetimeStop) continue;
     function->body.push_back(one);
     if (one.opcode == kFunctionCall && length > 3) function->callees.push_back(one.words[3]);
     if (one.opcode == kFunctionEnd) function = nullptr;
