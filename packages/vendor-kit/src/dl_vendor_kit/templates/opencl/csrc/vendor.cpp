@@ -268,9 +268,16 @@ void Vendor::run(Stream& stream, const char* name, const void* arguments, size_t
       [](Kernel made) { (void)driver().ReleaseKernel(made); });
   check(code, "clCreateKernel");
   check(driver().SetKernelArg(kernel.get(), 0, bytes, arguments), "clSetKernelArg");
-  // The kernel finds these addresses in its argument, which OpenCL does not look into.
-  check(driver().SetKernelExecInfo(kernel.get(), kKernelSvmPointers, sizeof blocks, blocks),
-        "clSetKernelExecInfo");
+  // The kernel finds these addresses in its argument, which OpenCL does not look into. Empty
+  // tensors have none.
+  const void* used[3];
+  size_t count = 0;
+  for (const void* block : blocks) {
+    if (block != nullptr) used[count++] = block;
+  }
+  if (count > 0)
+    check(driver().SetKernelExecInfo(kernel.get(), kKernelSvmPointers, count * sizeof *used, used),
+          "clSetKernelExecInfo");
   enqueue(stream, "clEnqueueNDRangeKernel", [&](Queue queue, EventId* event) {
     return driver().EnqueueNDRangeKernel(queue, kernel.get(), 1, nullptr, &items, nullptr, 0,
                                          nullptr, event);
