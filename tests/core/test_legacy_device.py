@@ -162,7 +162,7 @@ def test_conformance_cases_pass(built: Built, tmp_path: Path) -> None:
     known.write_text("diopiEmbedding[float32-refused-indices 4x3 int64 of -9]\n")
     command = [
         *(sys.executable, "-m", "dl_core", "conformance", "--library", str(built.library)),
-        *("--runtime", str(built.runtime), "--filter-dtype", "float32"),
+        *("--runtime", str(built.runtime), "--only-dtype", "float32"),
         *("--known-failures", str(known)),
         *(word for name in operators.split() for word in ("--fname", name)),
     ]

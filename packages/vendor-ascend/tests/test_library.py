@@ -8,6 +8,7 @@ from driver_tests.library import test_library_follows_the_build_rules  # noqa: F
 from extension_tests.simulated_vendor import SimulatedVendor
 
 from diopi_proto.elf import read_elf
+from conftest import with_fakes
 from processes import Processes
 
 
@@ -20,11 +21,12 @@ def test_all_operators_are_the_contracts(fake_vendor: SimulatedVendor) -> None:
     fake_vendor.run_on_vendor("assert not vendor.mismatched and not vendor.unknown_operators")
 
 
-def test_the_vendor_passes_its_check(fake_vendor: SimulatedVendor) -> None:
-    processes = fake_vendor.processes
+@with_fakes
+def test_the_vendor_passes_its_check(simulated_vendor: SimulatedVendor) -> None:
+    processes = simulated_vendor.processes
     code = f"""
     import sys
     from dl_core.cli import main
     sys.exit(main(["vendor", "check", {str(processes.library)!r}]))
     """
-    assert " runtime checks ran" in processes.run(code, **fake_vendor.variables)
+    assert " runtime checks ran" in processes.run(code, **simulated_vendor.variables)

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from extension_tests import profiler
 from extension_tests.profiler import *  # noqa: F403 - pytest collects them here
 from extension_tests.simulated_vendor import SimulatedVendor
+
+from conftest import with_fakes
 
 
 @pytest.fixture
 def tracing(fake_vendor: SimulatedVendor, fake_library: Callable[[str], str]) -> SimulatedVendor:
     return fake_vendor.with_variables(DL_ASCEND_MSPTI=fake_library("mspti"))
+
+
+@with_fakes
+def test_torchs_profiler_shows_it(
+    simulated_vendor: SimulatedVendor, fake_library: Callable[[str], str]
+) -> None:
+    library = fake_library("mspti")
+    profiler.test_torchs_profiler_shows_it(simulated_vendor.with_variables(DL_ASCEND_MSPTI=library))
 
 
 def test_records_of_mspti_become_activities(tracing: SimulatedVendor) -> None:
