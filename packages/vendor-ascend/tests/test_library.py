@@ -7,8 +7,8 @@ import re
 from driver_tests.library import test_library_follows_the_build_rules  # noqa: F401
 from extension_tests.simulated_vendor import SimulatedVendor
 
-from diopi_proto.elf import read_elf
 from conftest import with_fakes
+from diopi_proto.elf import read_elf
 from processes import Processes
 
 
