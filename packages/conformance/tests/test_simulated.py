@@ -44,7 +44,7 @@ def vendors(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
         def vendors(self) -> list[Any]:
             record = SimpleNamespace(module="dl_vendor_cpu.plugin")
-            common = {"library": library, "legacy": False, "adaptor": None}
+            common = {"library": library, "legacy": False, "adaptor": None, "runtime": None}
             return [
                 (record, SimpleNamespace(name=name, simulated=simulated, **common))
                 for name, simulated in simulators.items()
