@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from extension_tests.simulated_vendor import SimulatedVendor
@@ -27,8 +27,9 @@ class LibraryVendor(SimulatedVendor):
         name = prefix.upper()
         own = {f"DL_{vendor.processes.vendor.upper()}_{name}": library}
         variables = {**vendor.variables, **own, f"FAKE_{name}_CALLS": str(log)}
+        common = {each.name: getattr(vendor, each.name) for each in fields(SimulatedVendor)}
         return LibraryVendor(
-            vendor.processes, vendor.devices, vendor.fails, variables, prefix, computing, log
+            **{**common, "variables": variables}, prefix=prefix, computing=computing, log=log
         )
 
     def without_libraries(self) -> LibraryVendor:
