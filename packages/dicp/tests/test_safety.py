@@ -361,7 +361,7 @@ def test_options_that_are_none_are_refused() -> None:
         Exception, match="unknown options speed; expected check, engine, frozen, limit"
     ):
         compile_(chain, speed=3)(vector(), vector())
-    with pytest.raises(Exception, match="limit is -1"):
+    with pytest.raises(Exception, match="the option limit must be an integer >= 0, not -1"):
         compile_(chain, limit=-1)(vector(), vector())
 
 
