@@ -27,6 +27,12 @@ def raises(pattern: str, difference: Difference) -> bool:
     return bool(re.search(pattern, str(difference.got.error)))
 
 
+def result_bytes(difference: Difference) -> int:
+    """Return the size of the CPU's results in bytes."""
+    results = difference.cpu.leaves()
+    return sum(x.nbytes for x in results if isinstance(x, torch.Tensor))
+
+
 def infinite_or_nan(difference: Difference) -> bool:
     """Return True if one side is infinite or nan wherever they differ."""
     return all(map(is_infinite_or_nan, differing(difference)))
