@@ -52,7 +52,7 @@ def whole(high: int, *shape: int, low: int = 0) -> Array:
     return _random.integers(low, high, shape)
 
 
-def truth(*shape: int) -> Array:
+def booleans(*shape: int) -> Array:
     """Return booleans."""
     return _random.random(shape) < 0.5
 

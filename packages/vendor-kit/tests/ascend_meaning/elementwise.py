@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from .case import OUT, Case, Ref, case, positive, real, t, truth, whole
+from .case import OUT, Case, Ref, booleans, case, positive, real, t, whole
 
 # Functions of one tensor, with torch's name if it differs, and whether inputs must be in (0, 1).
 _UNARY = {
@@ -44,7 +44,7 @@ def _compare() -> Iterator[Case]:
 
 
 def _bits() -> Iterator[Case]:
-    a, b = truth(3, 4), truth(3, 4)
+    a, b = booleans(3, 4), booleans(3, 4)
     m, n = whole(64, 3, 4), whole(64, 3, 4)
     for name in "And", "Or":
         logical = getattr(torch, f"logical_{name.lower()}")(t(a), t(b))
@@ -100,7 +100,7 @@ def _arithmetic() -> Iterator[Case]:
 
 
 def _selection() -> Iterator[Case]:
-    x, y, mask = real(3, 4), real(3, 4), truth(3, 4)
+    x, y, mask = real(3, 4), real(3, 4), booleans(3, 4)
     low, high = real(3, 4) - 1, real(3, 4) + 1
     yield case("Clamp", [x, -0.3, 0.6, OUT], t(x).clamp(-0.3, 0.6))
     yield case("ClampMin", [x, -0.3, OUT], t(x).clamp(min=-0.3))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from .case import OUT, Case, Ref, case, positive, real, t, truth, whole
+from .case import OUT, Case, Ref, booleans, case, positive, real, t, whole
 
 aten = torch.ops.aten
 
@@ -107,7 +107,7 @@ def _hidden(mask: Any, scores: torch.Tensor) -> torch.Tensor:
 
 def _attention() -> Iterator[Case]:
     q, k, v, g = real(2, 4, 5, 8), real(2, 2, 6, 8), real(2, 2, 6, 8), real(2, 4, 5, 8)
-    mask = truth(2, 1, 5, 6)
+    mask = booleans(2, 1, 5, 6)
     mask[..., 0] = False
     leaves = [t(x).requires_grad_() for x in (q, k, v)]
     wide = [leaves[0], *(x.repeat_interleave(2, 1) for x in leaves[1:])]
@@ -151,7 +151,7 @@ def _attend(q: Any, k: Any, v: Any, mask: Any) -> tuple[torch.Tensor, ...]:
 def _sequences() -> Iterator[Case]:
     """Sequences of 3 and 2 queries with 4 and 5 keys, one after the other."""
     q, k, v, g = real(5, 4, 8), real(9, 2, 8), real(9, 2, 8), real(5, 4, 8)
-    mask = truth(3, 5)
+    mask = booleans(3, 5)
     mask[:, 0] = False
     leaves = [t(x).requires_grad_() for x in (q, k, v)]
     parts = []

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from .case import OUT, Case, Ref, case, real, t, truth, whole
+from .case import OUT, Case, Ref, booleans, case, real, t, whole
 
 aten = torch.ops.aten
 
@@ -57,7 +57,7 @@ def _indexing() -> Iterator[Case]:
         value = real(2, 2, 5)
         put = t(x).index_put((t(i), t(j)), t(value), accumulate=add)
         yield case("IndexPutImpl", [Ref(x), [i, j], value, add, False], put)
-    mask, source = truth(3, 4, 5), real(60)
+    mask, source = booleans(3, 4, 5), real(60)
     scattered = t(x).masked_scatter(t(mask), t(source))
     yield case("InplaceMaskedScatter", [Ref(x), mask, source], scattered)
     hot = functional.one_hot(t(np.array([0, 2, 1])), 4) * 4 + 1

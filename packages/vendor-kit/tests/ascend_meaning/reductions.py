@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from .case import OUT, Case, Ref, case, positive, real, t, truth, whole
+from .case import OUT, Case, Ref, booleans, case, positive, real, t, whole
 
 aten = torch.ops.aten
 
 
 def _reductions() -> Iterator[Case]:
-    x, flags = real(2, 3, 4), truth(2, 3, 4)
+    x, flags = real(2, 3, 4), booleans(2, 3, 4)
     yield case("All", [flags, [1], True, OUT], t(flags).all(1, keepdim=True))
     yield case("All", [flags, [0, 2], False, OUT], t(flags).all(2).all(0))
     yield case("Any", [flags, [1], False, OUT], t(flags).any(1))
@@ -64,7 +64,7 @@ def _softmax() -> Iterator[Case]:
         yield case(name, [x, 1, OUT], out)
         of_x = back(t(g), out, 1, torch.float32)
         yield case(f"{name}Backward", [g, out.numpy(), 1, OUT], of_x)
-    x, g, mask = real(2, 3, 4, 4), real(2, 3, 4, 4), truth(2, 1, 4, 4)
+    x, g, mask = real(2, 3, 4, 4), real(2, 3, 4, 4), booleans(2, 1, 4, 4)
     leaf = t(x).requires_grad_()
     out = torch.softmax((leaf * 0.5).masked_fill(t(mask), -10000.0), -1)
     out.backward(t(g))

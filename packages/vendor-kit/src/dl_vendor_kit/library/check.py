@@ -6,7 +6,6 @@ The result is the C++ code of each part, from which
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,8 +17,8 @@ from diopi_proto.schema import load as load_schema
 
 from .arguments import Conversion, Target, convert, targets
 from .expressions import Expression, ExpressionError, parse, parse_step
-from .located import DataError, Finding, Place
-from .lower import NS, Lowered, Scope, lower, present_if, truth
+from .located import DataError, Finding, Place, close_names
+from .lower import NS, Lowered, Scope, lower, lower_condition, present_if
 from .model import Case, Data, Entry, Library, Text
 from .parameters import is_input, kind_of, required_outputs
 from .signatures import Function
@@ -92,8 +91,7 @@ def check(data: Data) -> Checked:
 def _operator(entry: Entry, schema: Mapping[str, Operator]) -> Operator:
     operator = schema.get(entry.name)
     if operator is None:
-        close = difflib.get_close_matches(entry.name, schema, 2)
-        hint = f"; close names: {', '.join(close)}" if close else ""
+        hint = close_names(entry.name, schema)
         raise DataError(entry.where, entry.name, f"is not an operator of the contract{hint}")
     if operator.family != entry.family:
         raise DataError(
@@ -148,7 +146,7 @@ class _Checker:
         if case.when is not None:
             condition = self._guard(case.when, subject, partial(parse, case.when.text))
             scope = scope.with_present(present_if(condition))
-            when = self._guard(case.when, subject, partial(truth, condition, scope))
+            when = self._guard(case.when, subject, partial(lower_condition, condition, scope))
         for text in case.unused:
             if text.text not in self._kinds:
                 raise DataError(text.where, subject, f"unused: {text.text!r} is not a parameter")
@@ -236,8 +234,7 @@ class _Checker:
     def _function(self, name: str, where: Place, subject: str) -> Function:
         function = self._library.functions.get(name)
         if function is None:
-            close = difflib.get_close_matches(name, self._library.functions, 2)
-            hint = f"; close names: {', '.join(close)}" if close else ""
+            hint = close_names(name, self._library.functions)
             raise DataError(where, subject, f"{name} is not in the signature table{hint}")
         return function
 
@@ -311,7 +308,7 @@ class _Checker:
         condition = None
         if step.condition is not None:
             scope = scope.with_present(present_if(step.condition))
-            condition = self._guard(text, subject, partial(truth, step.condition, scope))
+            condition = self._guard(text, subject, partial(lower_condition, step.condition, scope))
         if step.call.helper:
             action = self._guard(text, subject, lambda: lower(step.call, scope))
             if action.kind != "action":

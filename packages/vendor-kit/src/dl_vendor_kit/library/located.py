@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,12 @@ class DataError(Exception):
     def __init__(self, where: Place, subject: str, message: str) -> None:
         self.finding = Finding(where, subject, message)
         super().__init__(str(self.finding))
+
+
+def close_names(name: str, known: Iterable[str], most: int = 2) -> str:
+    """Return the end of a message about an unknown name: similar names, or ""."""
+    found = ", ".join(difflib.get_close_matches(name, list(known), most))
+    return f"; close names: {found}" if found else ""
 
 
 Scalar = str | int | float | bool | None

@@ -23,6 +23,7 @@ from .expressions import (
     Temporary,
 )
 from .helpers import Helper
+from .located import close_names
 
 NS = "lib"  # alias of dl::kit::library in the generated sources
 _NUMBERS = ("int", "double", "bool")
@@ -158,10 +159,7 @@ def _call(expression: Call, scope: Scope) -> Lowered:
     helper = scope.helpers.get(expression.function)
     shown = f"{mark}{expression.function}"
     if helper is None:
-        import difflib
-
-        close = difflib.get_close_matches(expression.function, scope.helpers, 3)
-        hint = f"; close names: {', '.join(close)}" if close else ""
+        hint = close_names(expression.function, scope.helpers, 3)
         raise ExpressionError(expression.column, f"{shown} is not a helper or view{hint}")
     given = expression.arguments
     takes = list(helper.takes)
@@ -259,7 +257,7 @@ def _operation(
 def _logic(operator: str, operands: tuple[Expression, ...], scope: Scope) -> Lowered:
     codes = []
     for operand in operands:
-        codes.append(truth(operand, scope))
+        codes.append(lower_condition(operand, scope))
         if operator == "and":
             scope = scope.with_present(present_if(operand))
         elif operator == "or" and isinstance(operand, Operation) and operand.operator == "not":
@@ -271,7 +269,7 @@ def _logic(operator: str, operands: tuple[Expression, ...], scope: Scope) -> Low
     return Lowered("bool", f"({joined})")
 
 
-def truth(expression: Expression, scope: Scope) -> str:
+def lower_condition(expression: Expression, scope: Scope) -> str:
     """Return the code of a condition: a boolean, or a parameter that may be NULL.
 
     :raises ExpressionError: it is neither.
