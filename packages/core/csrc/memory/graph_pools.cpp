@@ -46,9 +46,8 @@ void check_not_capturing(int device, const char* what) {
   throw CaptureError(
       {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
       c10::str("[dl] ", what, " cannot be captured: the current stream of dl:", device,
-               " is being captured in a graph, so its work does not run yet; do this before or "
-               "after the "
-               "capture"));
+               " is being captured in a graph, so its work does not run yet; "
+               "do this before or after the capture"));
 }
 
 c10::MempoolId_t new_pool_name() {
