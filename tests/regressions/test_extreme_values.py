@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -163,3 +164,19 @@ def test_running_variances_of_huge_equal_elements_are_finite(norm: Any, value: f
     norm(torch.full((2, 3, 5), value, device="dl"), mean, variance, momentum=0.5, **options)
     assert torch.equal(variance.cpu(), torch.full((3,), 3.0))
     torch.testing.assert_close(mean.cpu(), torch.full((3,), value / 2))
+
+
+def test_indices_of_a_triangle_need_no_memory_for_rows_without_elements() -> None:
+    assert torch.equal(
+        torch.triu_indices(2**31 - 1, 20, device="dl").cpu(), torch.triu_indices(20, 20)
+    )
+    assert torch.equal(
+        torch.tril_indices(20, 2**31 - 1, device="dl").cpu(), torch.tril_indices(20, 20)
+    )
+
+
+def test_indices_of_a_triangle_are_those_of_any_offset() -> None:
+    for row, col, offset in itertools.product((0, 1, 3), (0, 2, 4), (-(2**40), -2, 0, 3, 2**40)):
+        for function in (torch.tril_indices, torch.triu_indices):
+            want = function(row, col, offset)
+            assert torch.equal(function(row, col, offset, device="dl").cpu(), want)

@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "aten/kernel/composed.h"
@@ -11,7 +12,8 @@
 namespace dl::core::composed {
 namespace {
 
-// Row and column indices of the elements of a triangle, in row-major order.
+// Row and column indices of the elements of a triangle, in row-major order. The mask covers only
+// the rows and columns that have elements, because the others can be many.
 Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
                         std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
                         std::optional<at::Device> device, bool upper) {
@@ -22,9 +24,17 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
   const at::ScalarType type = dtype.value_or(at::kLong);
   TORCH_CHECK_NOT_IMPLEMENTED(type == at::kLong || type == at::kInt, upper ? "\"triu" : "\"tril",
                               "_indices\" not implemented for '", type, "'");
+  const int64_t diagonal = std::clamp(offset, -row, col);
+  const int64_t first_row = upper ? 0 : std::max<int64_t>(0, -diagonal);
+  const int64_t first_col = upper ? std::max<int64_t>(0, diagonal) : 0;
+  const int64_t rows = upper ? std::min(row, col - diagonal) : row - first_row;
+  const int64_t cols = upper ? col - first_col : std::min(col, row + diagonal);
   const auto options = at::TensorOptions().device(device).dtype(at::kBool);
-  const Tensor mask = at::ones({row, col}, options);
-  const Tensor places = (upper ? mask.triu(offset) : mask.tril(offset)).nonzero();
+  const Tensor mask = at::ones({rows, cols}, options);
+  const int64_t shifted = diagonal + first_row - first_col;
+  const Tensor places = (upper ? mask.triu(shifted) : mask.tril(shifted)).nonzero();
+  if (first_row > 0) places.select(1, 0).add_(first_row);
+  if (first_col > 0) places.select(1, 1).add_(first_col);
   return arrange(places.t()).to(type);
 }
 
