@@ -277,7 +277,9 @@ VALUES: tuple[Cause, ...] = (
         "torch adds the margin to a huge element, which rounds it away",
         "values",
         r"nn\.functional\.multi_margin_loss",
-        has_huge_arguments,
+        lambda difference: (
+            has_huge_arguments(difference) and (cancels(difference) or infinite_or_nan(difference))
+        ),
     ),
     Cause(
         "torch rounds the edges of a histogram, and an element lies between its edge and dl's",

@@ -16,9 +16,15 @@ def edges_are_equal(difference: Difference) -> bool:
 
 
 def lie_between_edges(difference: Difference) -> bool:
-    """Return True if an element is not between the same edges of a histogram for both devices."""
-    first = to_host(difference.call.arguments[0]).flatten()
-    one, other = (to_host(x.leaves()[1]) for x in (difference.got, difference.cpu))
-    counts = (torch.searchsorted(edges, first, right=True) for edges in (one, other))
-    close = (one - other).abs() <= 4 * torch.finfo(one.dtype).eps * other.abs().max()
-    return bool(close.all()) and not torch.equal(*counts)
+    """Return True if both devices round the edges differently, an element lies between such edges,
+    and dl counts the elements between its own."""
+    first, _, kwargs = difference.call.arguments
+    values = to_host(first).flatten()
+    (hist, own), (_, other) = (map(to_host, x.leaves()) for x in (difference.got, difference.cpu))
+    close = (own - other).abs() <= 4 * torch.finfo(own.dtype).eps * other.abs().max()
+    moved = (torch.searchsorted(edges, values, right=True) for edges in (own, other))
+    if not bool(close.all()) or torch.equal(*moved):
+        return False
+    weight, density = kwargs.get("weight"), kwargs.get("density", False)
+    weight = None if weight is None else to_host(weight).flatten()
+    return torch.allclose(hist, torch.histogram(values, own, weight=weight, density=density).hist)
