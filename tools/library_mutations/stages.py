@@ -132,7 +132,7 @@ class Conformance:
         return target
 
     def _compile_entry(self, checked: Checked) -> dict[str, Path]:
-        """Compile the mutated operator in a namespace of its own, and the table that names it."""
+        """Compile its family with the mutated operator in place of the original one."""
         entry = checked.entries[0]
         generated = self._csrc / "generated"
         text = emit.family_source(checked, entry.entry.family, checked.entries)

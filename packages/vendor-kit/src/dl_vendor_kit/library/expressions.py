@@ -216,15 +216,3 @@ def parse_step(text: str) -> Step:
     if not isinstance(call, Call):
         raise ExpressionError(0, "must be a call, as in aclnnAdd(input, other, alpha, out)")
     return Step(call, condition)
-
-
-def names_in(expression: Expression) -> set[str]:
-    """Return the names that an expression uses, without those of functions."""
-    match expression:
-        case Name(name=name):
-            return {name}
-        case Items(items=parts) | Call(arguments=parts) | Operation(operands=parts):
-            return set().union(*map(names_in, parts))
-        case Index(of=value, index=index):
-            return names_in(value) | names_in(index)
-    return set()

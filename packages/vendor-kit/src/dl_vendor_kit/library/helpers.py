@@ -45,7 +45,7 @@ class Helper:
 
     :ivar takes: kinds of its arguments.
     :ivar returns: kind of its result.
-    :ivar function: the C++ function; ``{}`` is the number of arguments if it is part of the name.
+    :ivar function: the C++ function, with its namespace.
     :ivar context: the C++ function takes the call of the operator first.
     :ivar doc: one line for the reference.
     """

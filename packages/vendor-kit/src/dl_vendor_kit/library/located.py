@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -155,14 +155,3 @@ def _convert(node: yaml.Node, file: str, open_nodes: frozenset[int]) -> Value:
     scalar: Scalar = yaml.safe_load(node.value) if node.style is None else node.value
     kept = isinstance(scalar, str | int | float | bool) or scalar is None
     return Value(scalar if kept else str(node.value), where)
-
-
-def walk(value: Value) -> Iterator[Value]:
-    """Return a value and all values inside it."""
-    yield value
-    inner = value.value
-    if isinstance(inner, dict):
-        inner = list(inner.values())
-    if isinstance(inner, list):
-        for entry in inner:
-            yield from walk(entry)

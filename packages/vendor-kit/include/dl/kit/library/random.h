@@ -155,7 +155,7 @@ inline Action draw_normal(Call&, diopiGeneratorHandle_t generator, double mean, 
   };
 }
 
-// Integers from `from` to before `to`; NULL: to the largest integer that the dtype holds exactly.
+// "Integers" from `from` to before `to`, which must not be NULL.
 inline Action draw_integers(Call&, diopiGeneratorHandle_t generator, int64_t from,
                             const int64_t* to, const View& out) {
   check_storable(out);
