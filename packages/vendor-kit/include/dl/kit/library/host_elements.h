@@ -58,43 +58,43 @@ inline float bfloat16_value(uint16_t bits) {
   return value;
 }
 
-// Stores a number as element i of an array of a dtype. Returns false for other dtypes.
+// Stores a number as element i of an array of a dtype. Does nothing for other dtypes.
 template <class T>
-bool store(void* to, int64_t i, int32_t dtype, T value) {
+void store(void* to, int64_t i, int32_t dtype, T value) {
   switch (dtype) {
     case diopi_dtype_float16:
       static_cast<uint16_t*>(to)[i] = half_bits(static_cast<float>(value));
-      return true;
+      return;
     case diopi_dtype_bfloat16:
       static_cast<uint16_t*>(to)[i] = bfloat16_bits(static_cast<float>(value));
-      return true;
+      return;
     case diopi_dtype_float32:
       static_cast<float*>(to)[i] = static_cast<float>(value);
-      return true;
+      return;
     case diopi_dtype_float64:
       static_cast<double*>(to)[i] = static_cast<double>(value);
-      return true;
+      return;
     case diopi_dtype_int8:
     case diopi_dtype_uint8:
       static_cast<uint8_t*>(to)[i] = static_cast<uint8_t>(static_cast<int64_t>(value));
-      return true;
+      return;
     case diopi_dtype_bool:
       static_cast<uint8_t*>(to)[i] = value != T(0) ? 1 : 0;
-      return true;
+      return;
     case diopi_dtype_int16:
     case diopi_dtype_uint16:
       static_cast<uint16_t*>(to)[i] = static_cast<uint16_t>(static_cast<int64_t>(value));
-      return true;
+      return;
     case diopi_dtype_int32:
     case diopi_dtype_uint32:
       static_cast<uint32_t*>(to)[i] = static_cast<uint32_t>(static_cast<int64_t>(value));
-      return true;
+      return;
     case diopi_dtype_int64:
     case diopi_dtype_uint64:
       static_cast<int64_t*>(to)[i] = static_cast<int64_t>(value);
-      return true;
+      return;
     default:
-      return false;
+      return;
   }
 }
 // The floating-point value of element i; 0 for other dtypes.
