@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -36,18 +37,24 @@ def main(argv: list[str] | None = None) -> int:
     named = set(arguments.operators or ())
     entries = [x for x in data.entries if not named or x.name in named]
     stages: list[Stage] = [generator_stage(data.library)]
-    if arguments.csrc is not None:
-        stages.append(
-            Conformance(
-                data.library, arguments.csrc, arguments.define, arguments.fakes, arguments.sample
-            )
-        )
     verdicts = []
-    for mutation in draw(data.library, entries, arguments.count, arguments.seed):
-        verdict = judge(mutation, stages)
-        verdicts.append(verdict)
-        sys.stdout.write(f"{verdict.stage or 'SURVIVED'}: {mutation.name}\n")
-        sys.stdout.flush()
+    with tempfile.TemporaryDirectory(prefix="mutations-") as scratch:
+        if arguments.csrc is not None:
+            stages.append(
+                Conformance(
+                    data.library,
+                    arguments.csrc,
+                    arguments.define,
+                    arguments.fakes,
+                    arguments.sample,
+                    Path(scratch),
+                )
+            )
+        for mutation in draw(data.library, entries, arguments.count, arguments.seed):
+            verdict = judge(mutation, stages)
+            verdicts.append(verdict)
+            sys.stdout.write(f"{verdict.stage or 'SURVIVED'}: {mutation.name}\n")
+            sys.stdout.flush()
     counts = Counter(verdict.stage or "survived" for verdict in verdicts)
     rejected = len(verdicts) - counts["survived"]
     share = rejected / max(len(verdicts), 1)

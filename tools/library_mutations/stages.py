@@ -7,7 +7,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +66,10 @@ def generator_stage(library: Library) -> Stage:
 
 
 class Conformance:
-    """The conformance suite on the vendor's sources with the mutated operator."""
+    """The conformance suite on the vendor's sources with the mutated operator.
+
+    :param scratch: existing folder for objects, libraries and reports; the caller removes it.
+    """
 
     name = "conformance"
 
@@ -78,6 +80,7 @@ class Conformance:
         defines: Sequence[str],
         fakes: Path | None,
         sample: str,
+        scratch: Path,
     ) -> None:
         self._library = library
         self._csrc = csrc.resolve()
@@ -87,7 +90,7 @@ class Conformance:
         if fakes is not None:
             paths = (str(fakes.resolve()), os.environ.get("LD_LIBRARY_PATH", ""))
             self._env["LD_LIBRARY_PATH"] = os.pathsep.join(x for x in paths if x)
-        self._folder = Path(tempfile.mkdtemp(prefix="mutations-"))
+        self._folder = scratch
         # A vendor may also look for them next to its own library.
         for library_file in [] if fakes is None else fakes.glob("*.so"):
             (self._folder / library_file.name).symlink_to(library_file.resolve())
@@ -122,10 +125,10 @@ class Conformance:
         includes = [f"-I{folder}" for folder in folders]
         return ["-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", *self._defines, *includes]
 
-    def _compile(self, source: Path, name: str) -> Path:
+    def _compile(self, source: Path, name: str, *more: str) -> Path:
         target = self._folder / name
         compiler = shlex.split(os.environ.get("CXX", "g++"))
-        command = [*compiler, *self._flags(), "-c", str(source), "-o", str(target)]
+        command = [*compiler, *self._flags(), *more, "-c", str(source), "-o", str(target)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.splitlines()[0] if done.stderr else str(source))
@@ -144,12 +147,7 @@ class Conformance:
         changed = self._folder / "mutated.cpp"
         changed.write_text(whole[:start] + mine + whole[end:], encoding="utf-8")
         # Quoted includes are next to the original.
-        flags_folder = f"-I{generated}"
-        self._defines.append(flags_folder)
-        try:
-            return {str(source): self._compile(changed, "mutated.o")}
-        finally:
-            self._defines.remove(flags_folder)
+        return {str(source): self._compile(changed, "mutated.o", f"-I{generated}")}
 
     def _link(self, changed: dict[str, Path]) -> Path:
         objects = [str(changed.get(str(x), made)) for x, made in self._objects.items()]
