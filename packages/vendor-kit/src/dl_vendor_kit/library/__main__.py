@@ -10,7 +10,7 @@ from diopi_proto.text import write_error, write_output
 from .check import Checked, check
 from .located import DataError
 from .model import load
-from .outputs import outputs
+from .outputs import outputs, outputs_that_differ, write_outputs
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -47,9 +47,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def _update(checked: Checked, folder: Path, *, write: bool) -> int:
     wanted = outputs(checked)
-    differing = [
-        file for file, text in wanted.items() if not file.is_file() or file.read_text() != text
-    ]
     stale = [
         file
         for parent in {file.parent for file in wanted}
@@ -57,14 +54,13 @@ def _update(checked: Checked, folder: Path, *, write: bool) -> int:
         if file not in wanted
     ]
     if not write:
-        for file in (*differing, *stale):
+        wrong = [*outputs_that_differ(wanted), *stale]
+        for file in wrong:
             write_error(f"{file} is out of date\n")
-        if differing or stale:
+        if wrong:
             write_error(f"run: python -m dl_vendor_kit.library {folder}\n")
-        return 1 if differing or stale else 0
-    for file in differing:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(wanted[file], encoding="utf-8")
+        return 1 if wrong else 0
+    for file in write_outputs(wanted):
         write_output(f"wrote {file}\n")
     for file in stale:
         file.unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 from .check import check
 from .located import DataError
 from .model import load
-from .outputs import outputs
+from .outputs import outputs, write_outputs
 
 
 def generate(folder: Path) -> None:
@@ -21,8 +21,4 @@ def generate(folder: Path) -> None:
         raise SystemExit(str(error)) from error
     if checked.findings:
         raise SystemExit("\n".join(map(str, checked.findings)))
-    for file, text in outputs(checked).items():
-        # A file that did not change keeps its time, so that it is not compiled again.
-        if not file.is_file() or file.read_text(encoding="utf-8") != text:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+    write_outputs(outputs(checked))

@@ -34,3 +34,24 @@ def outputs(checked: Checked) -> dict[Path, str]:
     if page is not None:
         found[page] = emit_page.page(checked)
     return found
+
+
+def outputs_that_differ(wanted: dict[Path, str]) -> list[Path]:
+    """Return the files that do not exist or have other contents than the given ones."""
+    return [
+        file
+        for file, text in wanted.items()
+        if not file.is_file() or file.read_text(encoding="utf-8") != text
+    ]
+
+
+def write_outputs(wanted: dict[Path, str]) -> list[Path]:
+    """Write the files that differ and return them.
+
+    A file that does not differ keeps its time, so that it is not compiled again.
+    """
+    differing = outputs_that_differ(wanted)
+    for file in differing:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(wanted[file], encoding="utf-8")
+    return differing
