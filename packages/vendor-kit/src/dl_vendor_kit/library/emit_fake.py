@@ -6,7 +6,7 @@ names, types, dtypes, formats and strides from here, and nothing about the opera
 
 from __future__ import annotations
 
-from .model import Library
+from .model import TYPE_KINDS, Library
 from .signatures import Argument, Function
 from .text import banner, declarations, include_guard, wrapped
 
@@ -14,27 +14,16 @@ _CASTS = {
     "integer": "static_cast<int64_t>({})",
     "boolean": "static_cast<int64_t>({})",
     "dtype": "static_cast<int64_t>({})",
+    "workspace_size": "static_cast<int64_t>({})",
     "floating": "static_cast<double>({})",
 }
-_FIELDS = {"integer": "integer", "boolean": "integer", "dtype": "integer", "floating": "number"}
-_KINDS = [
-    "tensor",
-    "tensors",
-    "scalar",
-    "ints",
-    "bools",
-    "doubles",
-    "dtype",
-    "string",
-    "integer",
-    "floating",
-    "boolean",
-    "stream",
-    "handle",
-    "descriptor",
-    "workspace",
-    "workspace_size",
-]
+_FIELDS = {
+    "integer": "integer",
+    "boolean": "integer",
+    "dtype": "integer",
+    "workspace_size": "integer",
+    "floating": "number",
+}
 
 
 def _namespace(library: Library) -> str:
@@ -68,7 +57,7 @@ int call(const Function& function, const Value* values);"""
 
 namespace {_namespace(library)} {{
 
-enum class Kind {{ {", ".join(f"k_{x}" for x in _KINDS)} }};
+enum class Kind {{ {", ".join(f"k_{x}" for x in TYPE_KINDS)} }};
 
 // Sets of dtypes and formats have bit n for the library's number n; 0: undocumented. `min_ndim` -1:
 // undocumented.

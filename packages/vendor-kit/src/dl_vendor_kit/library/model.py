@@ -18,26 +18,24 @@ from .located import DataError, Finding, Place, Value, read
 
 SHAPES = ("two_phase", "direct", "handle_descriptors")
 # Kinds of a C type: what the generated code passes for an argument of that type.
-TYPE_KINDS = frozenset(
-    [
-        "tensor",
-        "tensors",
-        "scalar",
-        "ints",
-        "bools",
-        "doubles",
-        "dtype",
-        "string",
-        "integer",
-        "floating",
-        "boolean",
-        "stream",
-        "handle",
-        "descriptor",
-        "workspace",
-        "workspace_size",
-        "workspace_result",
-    ]
+TYPE_KINDS = (
+    "tensor",
+    "tensors",
+    "scalar",
+    "ints",
+    "bools",
+    "doubles",
+    "dtype",
+    "string",
+    "integer",
+    "floating",
+    "boolean",
+    "stream",
+    "handle",
+    "descriptor",
+    "workspace",
+    "workspace_size",
+    "workspace_result",
 )
 NUMBERS = {
     "bool": "boolean",
