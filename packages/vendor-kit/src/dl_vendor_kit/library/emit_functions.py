@@ -53,7 +53,7 @@ def functions_source(library: Library) -> str:
     """Return ``functions.gen.cpp``: documented facts, and calls with the true C types."""
     tables = "\n".join(_facts(library, f) for f in library.functions.values())
     entries = "\n".join(_function(library, f, i) for i, f in enumerate(library.functions.values()))
-    dtypes = ", ".join(str(library.dtypes.get(name, -1)) for name in DTYPES_BY_NUMBER)
+    dtypes = ", ".join(str(library.dtypes.get(name, -1)) for name in DTYPES)
     formats = ", ".join(str(x) for x in _formats(library))
     names = ", ".join(quoted(x) for x in library.opened)
     libraries = f"constexpr const char* kLibraries[] = {{{names}}};"
@@ -95,9 +95,6 @@ const lib::LibraryFacts kFacts = {{
 
 }}  // namespace {library.namespace}
 """
-
-
-DTYPES_BY_NUMBER = DTYPES
 
 
 def _formats(library: Library) -> list[int]:
