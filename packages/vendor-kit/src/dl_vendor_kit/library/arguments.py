@@ -8,8 +8,14 @@ from .lower import NS, Lowered, convert_kind
 from .model import Library
 from .signatures import Argument, Function
 
-# Kinds that the generated code fills in; expressions have no argument for them.
-AUTOMATIC = ("stream", "handle", "workspace", "workspace_size", "workspace_result")
+# Kinds that the generated code fills in, with their names in ArgumentFacts::Automatic.
+_AUTOMATIC = {
+    "stream": "kStream",
+    "handle": "kHandle",
+    "workspace": "kWorkspace",
+    "workspace_size": "kWorkspaceSize",
+    "workspace_result": "kWorkspaceResult",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +34,24 @@ class Conversion:
     roots: frozenset[str] = frozenset()
 
 
-def targets(library: Library, function: Function) -> list[Target]:
-    """Return the arguments of a function that expressions fill, in order.
+def automatic(library: Library, function: Function, position: int) -> str:
+    """Return the ``ArgumentFacts::Automatic`` of an argument: what the generated code fills in.
 
     A descriptor that is followed by its data pointer is filled with it.
     """
-    kinds = [library.kind(x.type) or "unknown" for x in function.arguments]
-    found = []
-    for position, (argument, kind) in enumerate(zip(function.arguments, kinds, strict=True)):
-        following = kinds[position + 1] if position + 1 < len(kinds) else ""
-        if kind in AUTOMATIC or (kind == "descriptor" and following == "tensor"):
-            continue
-        found.append(Target(argument, kind))
-    return found
+    kind, *after = (library.kind(x.type) for x in function.arguments[position : position + 2])
+    if kind == "descriptor":
+        return "kDescriptor" if after == ["tensor"] else "kOnlyDescriptor"
+    return _AUTOMATIC.get(kind or "", "kNo")
+
+
+def targets(library: Library, function: Function) -> list[Target]:
+    """Return the arguments of a function that expressions fill, in order."""
+    return [
+        Target(argument, library.kind(argument.type) or "unknown")
+        for position, argument in enumerate(function.arguments)
+        if automatic(library, function, position) in ("kNo", "kOnlyDescriptor")
+    ]
 
 
 def convert(value: Lowered, target: Target) -> Conversion | str:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from diopi_proto.schema import DTYPES
 
+from .arguments import automatic
 from .lower import quoted
 from .model import Library
 from .signatures import Argument, Function
 from .text import banner, declarations, include_guard, wrapped
 
-_AUTOMATIC = {
-    "stream": "kStream",
-    "handle": "kHandle",
-    "workspace": "kWorkspace",
-    "workspace_size": "kWorkspaceSize",
-    "workspace_result": "kWorkspaceResult",
-}
 _KIT = "dl/kit/library"
 
 
@@ -114,12 +108,6 @@ def _facts(library: Library, function: Function) -> str:
 
 def _row(library: Library, function: Function, position: int) -> str:
     a: Argument = function.arguments[position]
-    kinds = [library.kind(x.type) for x in function.arguments]
-    kind = kinds[position]
-    automatic = _AUTOMATIC.get(kind or "", "kNo")
-    following = kinds[position + 1] if position + 1 < len(kinds) else None
-    if kind == "descriptor":
-        automatic = "kDescriptor" if following == "tensor" else "kOnlyDescriptor"
     dtypes = 0
     for dtype in a.dtypes:
         dtypes |= 1 << DTYPES.index(dtype)
@@ -127,7 +115,7 @@ def _row(library: Library, function: Function, position: int) -> str:
     flags = ", ".join("true" if x else "false" for x in (a.reads, a.writes, a.strided))
     return (
         f'    {{"{a.name}", {flags}, {hex(dtypes)}, {low}, {high}, '
-        f"lib::ArgumentFacts::{automatic}}}"
+        f"lib::ArgumentFacts::{automatic(library, function, position)}}}"
     )
 
 
