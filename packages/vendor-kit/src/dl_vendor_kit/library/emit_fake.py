@@ -10,19 +10,14 @@ from .model import TYPE_KINDS, Library
 from .signatures import Argument, Function
 from .text import banner, declarations, include_guard, wrapped
 
-_CASTS = {
-    "integer": "static_cast<int64_t>({})",
-    "boolean": "static_cast<int64_t>({})",
-    "dtype": "static_cast<int64_t>({})",
-    "workspace_size": "static_cast<int64_t>({})",
-    "floating": "static_cast<double>({})",
-}
-_FIELDS = {
-    "integer": "integer",
-    "boolean": "integer",
-    "dtype": "integer",
-    "workspace_size": "integer",
-    "floating": "number",
+# Members of a Value, with the conversion to them, by kind; other kinds are objects.
+_MEMBERS = {
+    "integer": "integer = static_cast<int64_t>({})",
+    "boolean": "integer = static_cast<int64_t>({})",
+    "dtype": "integer = static_cast<int64_t>({})",
+    "workspace_size": "integer = static_cast<int64_t>({})",
+    "floating": "number = static_cast<double>({})",
+    "string": "text = {}",
 }
 
 
@@ -34,7 +29,6 @@ def header(library: Library) -> str:
     """Return ``functions.gen.h``."""
     guard = include_guard(library, "fake")
     two_phase = library.shape == "two_phase"
-    structs = "\n".join(_struct(library, f) for f in library.functions.values())
     if two_phase:
         hooks = f"""\
 // Implemented by the fake: the first phase, which checks and records a call, and the second one.
@@ -84,13 +78,7 @@ union Value {{
   const char* text;
 }};
 
-extern const Function kFunctions[];
-extern const int kFunctionCount;
-
 {hooks}
-
-// Typed arguments of each function.
-{structs}
 
 }}  // namespace {_namespace(library)}
 
@@ -114,13 +102,11 @@ namespace {{
 
 {tables}
 
-}}  // namespace
-
 const Function kFunctions[] = {{
 {entries}
 }};
-const int kFunctionCount = {len(functions)};
 
+}}  // namespace
 }}  // namespace {_namespace(library)}
 
 using namespace {_namespace(library)};
@@ -158,24 +144,6 @@ def _kind(library: Library, argument: Argument) -> str:
     return library.kind(argument.type) or "integer"
 
 
-def _struct(library: Library, function: Function) -> str:
-    members, reads = [], []
-    for position, a in enumerate(function.arguments):
-        kind = _kind(library, a)
-        field = _FIELDS.get(kind, "text" if kind == "string" else "object")
-        cast = f"static_cast<{a.type}>"
-        value = f"values[{position}].{field}"
-        if field == "object":
-            plain = a.type.removeprefix("const ")
-            value = f"const_cast<void*>({value})" if plain == a.type else value
-        elif field == "text" and not a.type.startswith("const "):
-            cast = f"const_cast<{a.type}>"
-        members.append(f"  {a.type} {a.name};")
-        reads.append(f"{a.name}({cast}({value}))")
-    initial = wrapped(f"  explicit {function.name}_arguments(const Value* values) : ", reads, " {}")
-    return "\n".join([f"struct {function.name}_arguments {{", *members, initial, "};"])
-
-
 def _exports(library: Library, function: Function, index: int) -> str:
     parameters = [f"{a.type} {a.name}" for a in function.arguments]
     values = [_value(library, a) for a in function.arguments]
@@ -208,6 +176,4 @@ def _filled(values: list[str]) -> str:
 
 
 def _value(library: Library, argument: Argument) -> str:
-    kind = _kind(library, argument)
-    field = _FIELDS.get(kind, "text" if kind == "string" else "object")
-    return f"{field} = " + _CASTS.get(kind, "{}").format(argument.name)
+    return _MEMBERS.get(_kind(library, argument), "object = {}").format(argument.name)

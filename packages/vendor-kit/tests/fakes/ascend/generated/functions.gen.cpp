@@ -2170,8 +2170,6 @@ const Argument k_aclnnUpsampleNearest2dBackward[] = {
     {"gradInput", "aclTensor*", Kind::k_tensor, false, true, true, false, 0x8000003, 0x3, 4, 4},
 };
 
-}  // namespace
-
 const Function kFunctions[] = {
     {"aclnnAbs", k_aclnnAbs, 2},
     {"aclnnAcos", k_aclnnAcos, 2},
@@ -2520,8 +2518,8 @@ const Function kFunctions[] = {
     {"aclnnUpsampleNearest2d", k_aclnnUpsampleNearest2d, 3},
     {"aclnnUpsampleNearest2dBackward", k_aclnnUpsampleNearest2dBackward, 6},
 };
-const int kFunctionCount = 346;
 
+}  // namespace
 }  // namespace fake_ascend
 
 using namespace fake_ascend;
