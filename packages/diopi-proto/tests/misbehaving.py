@@ -47,7 +47,7 @@ def obey() -> Callable[[Any], Any]:
         if what == "notes":
             for at in range(value):
                 note(f"step {at}")
-                time.sleep(0.2)
+                time.sleep(0.1)
             return "done"
         if what == "print":
             for _ in range(value):

@@ -121,11 +121,12 @@ def test_a_failure_has_its_facts() -> None:
 
 
 def test_a_deadline_may_be_that_of_each_note() -> None:
+    # The deadline is 20 notes long, because a busy machine may suspend the worker.
     with Worker(misbehaving.obey) as made:
-        assert made.call(("notes", 5), 0.6, renews=True) == "done"
-        with pytest.raises(WorkerError, match=r"no answer within 0\.6 s") as caught:
-            made.call(("notes", 5), 0.6)
-        assert caught.value.note in ("step 2", "step 3")
+        assert made.call(("notes", 30), 2, renews=True) == "done"
+        with pytest.raises(WorkerError, match="no answer within 2 s") as caught:
+            made.call(("notes", 10**6), 2)
+        assert caught.value.note.startswith("step ")
 
 
 def test_a_worker_that_is_aborted_writes_its_stack() -> None:
