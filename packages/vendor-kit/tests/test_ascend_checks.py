@@ -60,6 +60,23 @@ def test_shapes_that_do_not_fit_are_refused(library: Library) -> None:
     failure(INVALID, "reduced shape", library.call, "aclnnMean", x, [0], True, "float32", out)
 
 
+def test_lists_of_other_lengths_are_refused_after_a_right_call(library: Library) -> None:
+    """All calls have six tensors of one shape and dtype; only the lengths of the lists differ."""
+    numbers = [0.05, 0.9, 0.1, 0.3, False, True, False]
+
+    def step(*lengths: int | None) -> None:
+        lists = [
+            None if length is None else [library.tensor(OK_MATRIX) for _ in range(length)]
+            for length in lengths
+        ]
+        library.call("aclnnFusedSgd", *lists, None, *numbers)
+
+    step(2, 2, 2)
+    failure(INVALID, "aclnnFusedSgd", step, 3, 1, 2)
+    step(3, 3, None)
+    failure(INVALID, "aclnnFusedSgd", step, 3, 3, 0)
+
+
 def test_wrong_dtypes_are_refused(library: Library) -> None:
     x = library.tensor(OK_MATRIX.astype("int32"))
     out = library.tensor(OK_MATRIX)

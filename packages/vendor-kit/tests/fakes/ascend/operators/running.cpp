@@ -95,6 +95,7 @@ void spill(const Function& function, std::vector<Argument>& arguments, int32_t d
   });
 }
 
+// Identifies a rehearsed call. Sizes precede elements, so that no two calls share a key.
 class Key {
  public:
   explicit Key(const std::string& name) : text_(name) {}
@@ -112,6 +113,8 @@ class Key {
     add(tensor.strides);
   }
   void add(const BoundList& list) {
+    add(int64_t{list.list != nullptr});
+    add(static_cast<int64_t>(list.tensors.size()));
     for (const Bound& tensor : list.tensors) add(tensor);
   }
   void add(const Scalar& scalar) {
@@ -119,8 +122,12 @@ class Key {
     if (scalar) add(int64_t{scalar.is_real()});
     if (scalar) add(scalar.real());
   }
-  void add(const Ints& ints) { add(ints.values); }
+  void add(const Ints& ints) {
+    add(int64_t{ints.present});
+    add(ints.values);
+  }
   void add(const Bools& bools) {
+    add(static_cast<int64_t>(bools.values.size()));
     for (const bool value : bools.values) add(int64_t{value});
   }
   const std::string& text() const { return text_; }
