@@ -6,7 +6,7 @@ using namespace fake_aclnn;
 namespace {
 
 // Steps are float32 or int64; the engine reads floating-point steps.
-std::vector<Tensor> floating_steps(const Tensors& steps, Dtype) {
+std::vector<Tensor> floating_steps(const Tensors& steps) {
   std::vector<Tensor> list;
   for (const Tensor& step : steps.values) list.push_back(step.to(diopi_dtype_float32));
   return list;
@@ -53,7 +53,7 @@ MEANING(FusedAdamw) {
       gradient = scaled;
     }
   }
-  const std::vector<Tensor> steps = floating_steps(stateSteps, diopi_dtype_float32);
+  const std::vector<Tensor> steps = floating_steps(stateSteps);
   Handles largest(maxExpAvgSqsRef.values);
   diopiTensorHandle_t* maxima = amsgrad ? static_cast<diopiTensorHandle_t*>(largest) : nullptr;
   RUN(diopiFusedAdamW, Handles(paramsRef.values), Handles(gradients), Handles(expAvgsRef.values),

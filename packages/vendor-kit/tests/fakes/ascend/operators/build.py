@@ -51,7 +51,6 @@ def build_operators(
     folder: Path,
     *,
     runtime: Path,
-    structure: Path = STRUCTURE,
     split: bool = False,
     missing: Iterable[str] = (),
     base: Path | None = None,
@@ -62,20 +61,19 @@ def build_operators(
     first calls them.
 
     :param runtime: the fake libascendcl.so, which the libraries need.
-    :param structure: the folder of ``functions.gen.cpp``; another one for changed signatures.
     :param split: build libopapi_math.so and its like instead of libopapi.so.
     :param missing: functions that libopapi does not export.
-    :param base: a libnnopbase.so that was built before from the same structure; default: build it.
+    :param base: a libnnopbase.so that was built before; default: build it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    functions = generate(structure, folder)
-    folders = (folder, HERE, structure, contract_dir())
+    functions = generate(folder)
+    folders = (folder, HERE, STRUCTURE, contract_dir())
     if base is None:
         sources = [HERE / f"{name}.cpp" for name in _SOURCES]
         sources += [folder / "dispatch.gen.cpp", *sorted(MEANINGS.glob("*.cpp"))]
         objects = [_compile(source, folder / f"{source.stem}.o", folders) for source in sources]
         base = _link(objects, folder / "libnnopbase.so", str(runtime))
-    entries = _compile(structure / "functions.gen.cpp", folder / "entries.o", folders)
+    entries = _compile(STRUCTURE / "functions.gen.cpp", folder / "entries.o", folders)
     exported = [name for name in functions if name not in set(missing)]
     libraries = {"libopapi": exported}
     if split:

@@ -86,7 +86,6 @@ class Library:
             getattr(self.base, f"aclCreate{name}").restype = ctypes.c_void_p
         self.owned: list[tuple[str, int]] = []
         self.memory: list[int] = []
-        self.executors: list[int] = []
 
     def count(self, what: str) -> int:
         """Return a number of live objects, or of misuses."""
@@ -196,7 +195,6 @@ class Library:
         function = self.find(f"{name}GetWorkspaceSize")
         self._check(function(*values, ctypes.byref(size), ctypes.byref(executor)))
         assert executor.value is not None
-        self.executors.append(executor.value)
         return size.value, executor.value
 
     def execute(
@@ -220,12 +218,6 @@ class Library:
         if workspace is not None:
             self.free(workspace)
 
-    def forget_executors(self) -> None:
-        """Destroy the executors that are still alive."""
-        for executor in self.executors:
-            self.base.fakeAclnnForget(ctypes.c_void_p(executor))
-        self.executors.clear()
-
     def find(self, name: str) -> Any:
         """Return a function of one of the libraries."""
         for library in self.operators:
@@ -244,8 +236,6 @@ class Library:
             self.owned.clear()
             for memory in list(self.memory):
                 self.free(memory)
-            if self.count("executors") == 0:
-                self.executors.clear()
 
     def _own(self, kind: str, *arguments: Any) -> int:
         handle = getattr(self.base, f"aclCreate{kind}")(*arguments)

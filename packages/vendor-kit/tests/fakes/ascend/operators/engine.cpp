@@ -26,9 +26,6 @@ struct Engine {
 
 Engine* load_engine() {
   const char* path = std::getenv("FAKE_ACLNN_ENGINE");
-#ifdef FAKE_ACLNN_ENGINE_PATH
-  if (path == nullptr || *path == '\0') path = FAKE_ACLNN_ENGINE_PATH;
-#endif
   void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::fprintf(stderr, "simulated aclnn: FAKE_ACLNN_ENGINE names no contract library: %s\n",
@@ -163,7 +160,5 @@ Generator::Generator(int64_t seed, int64_t offset) : prefix{} {
   prefix.seed = static_cast<uint64_t>(seed) ^ kOther;
   prefix.offset = static_cast<uint64_t>(offset);
 }
-
-void no_meaning() { throw std::logic_error("the fake has no meaning for this function"); }
 
 }  // namespace fake_aclnn

@@ -104,24 +104,6 @@ int set_address(aclOpExecutor* executor, size_t index, const aclTensor* tensor, 
   return kOk;
 }
 
-int set_list_address(aclOpExecutor* executor, size_t list_index, size_t index,
-                     const aclTensorList* list, void* address, bool output) {
-  if (!is_alive(executor, Kind::kExecutor) || !executor->repeatable)
-    return misuse("aclSetDynamicTensorAddr: the executor is not alive, or not repeatable");
-  size_t place = 0;
-  for (size_t i = 0; i < executor->arguments.size(); ++i) {
-    const Check& check = executor->function->arguments[i];
-    const bool fits = output ? check.writes : check.reads;
-    auto* bound = std::get_if<BoundList>(&executor->arguments[i]);
-    if (bound == nullptr && std::get_if<Bound>(&executor->arguments[i]) == nullptr) continue;
-    if (!fits || place++ != list_index) continue;
-    if (bound == nullptr || bound->list != list || index >= bound->tensors.size()) break;
-    bound->tensors[index].base = address;
-    return kOk;
-  }
-  return misuse("aclSetDynamicTensorAddr: it is another list than in phase 1");
-}
-
 }  // namespace
 
 const Meaning* find_meaning(const char* name) {
@@ -221,10 +203,6 @@ DL_FAKE_ACLNN_API int aclDestroyAclOpExecutor(aclOpExecutor* executor) {
   if (remove_object(executor, Kind::kExecutor)) return kOk;
   return misuse("aclDestroyAclOpExecutor: the executor is not alive");
 }
-// For tests: ends the life of an executor, if it is alive.
-DL_FAKE_ACLNN_API void fakeAclnnForget(aclOpExecutor* executor) {
-  remove_object(executor, Kind::kExecutor);
-}
 DL_FAKE_ACLNN_API int aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index,
                                             aclTensor* tensor, void* addr) {
   return set_address(executor, index, tensor, addr, false);
@@ -232,14 +210,4 @@ DL_FAKE_ACLNN_API int aclSetInputTensorAddr(aclOpExecutor* executor, const size_
 DL_FAKE_ACLNN_API int aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index,
                                              aclTensor* tensor, void* addr) {
   return set_address(executor, index, tensor, addr, true);
-}
-DL_FAKE_ACLNN_API int aclSetDynamicInputTensorAddr(aclOpExecutor* executor, size_t irIndex,
-                                                   const size_t relativeIndex,
-                                                   aclTensorList* tensors, void* addr) {
-  return set_list_address(executor, irIndex, relativeIndex, tensors, addr, false);
-}
-DL_FAKE_ACLNN_API int aclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irIndex,
-                                                    const size_t relativeIndex,
-                                                    aclTensorList* tensors, void* addr) {
-  return set_list_address(executor, irIndex, relativeIndex, tensors, addr, true);
 }

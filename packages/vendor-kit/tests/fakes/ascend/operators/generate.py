@@ -38,9 +38,9 @@ _FIELDS = {
 Functions = Mapping[str, Sequence[tuple[str, str]]]
 
 
-def read_structure(folder: Path = STRUCTURE) -> Functions:
+def read_structure() -> Functions:
     """Return the name and kind of each argument of each function."""
-    text = (folder / "functions.gen.cpp").read_text(encoding="utf-8")
+    text = (STRUCTURE / "functions.gen.cpp").read_text(encoding="utf-8")
     functions = {}
     for table in re.finditer(r"^const Argument k_(\w+)\[\] = \{\n(.*?)\n\};", text, re.M | re.S):
         rows = re.findall(r'\{"(\w+)",\s+"[^"]*",\s+Kind::k_(\w+),', table[2])
@@ -114,9 +114,9 @@ def export_script(names: Sequence[str]) -> str:
     return f"{{\n  global:\n{symbols}  local:\n    *;\n}};\n"
 
 
-def generate(structure: Path, folder: Path) -> Functions:
+def generate(folder: Path) -> Functions:
     """Write the generated files into ``folder`` and return the functions of the library."""
-    functions = read_structure(structure)
+    functions = read_structure()
     texts = {
         "arguments.gen.h": arguments_header(functions),
         "dispatch.gen.cpp": dispatch_source(functions),

@@ -205,7 +205,6 @@ void run(const char* name, diopiError_t (*)(diopiContextHandle_t, Parameters...)
   engine_call(name, [&](diopiContextHandle_t ctx) { return function(ctx, arguments...); });
 }
 
-[[noreturn]] void no_meaning();
 [[noreturn]] inline void refuse_because(const std::string& text) { throw Refusal(text); }
 // Refuses unless the condition holds.
 inline void demand(bool condition, const char* text) {

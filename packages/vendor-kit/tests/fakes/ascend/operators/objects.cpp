@@ -142,19 +142,6 @@ int destroy(const void* pointer, Kind kind, const char* function) {
   return misuse(std::string(function) + ": the object is not alive, or has another type");
 }
 
-int copied(const std::vector<int64_t>& from, int64_t** values, uint64_t* count) {
-  *count = from.size();
-  *values = new int64_t[from.size() + 1];  // the caller deletes it
-  std::copy(from.begin(), from.end(), *values);
-  return kOk;
-}
-
-const aclTensor* alive_tensor(const aclTensor* tensor, const char* function) {
-  if (is_alive(tensor, Kind::kTensor)) return tensor;
-  misuse(std::string(function) + ": the tensor is not alive");
-  return nullptr;
-}
-
 }  // namespace
 
 DL_FAKE_ACLNN_API aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum,
@@ -196,9 +183,6 @@ DL_FAKE_ACLNN_API aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t s
 DL_FAKE_ACLNN_API aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
   return create_array<aclTensorList>("aclCreateTensorList", value, size);
 }
-DL_FAKE_ACLNN_API aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
-  return create_array<aclScalarList>("aclCreateScalarList", value, size);
-}
 
 DL_FAKE_ACLNN_API int aclDestroyTensor(const aclTensor* tensor) {
   return destroy(tensor, Kind::kTensor, "aclDestroyTensor");
@@ -225,55 +209,16 @@ DL_FAKE_ACLNN_API int aclDestroyTensorList(const aclTensorList* array) {
   remove_object(array, Kind::kTensors);
   return result;
 }
-DL_FAKE_ACLNN_API int aclDestroyScalarList(const aclScalarList* array) {
-  if (array == nullptr) return kOk;
-  if (!is_alive(array, Kind::kScalars)) return misuse("aclDestroyScalarList: it is not alive");
-  int result = kOk;
-  for (const aclScalar* element : array->values) {
-    if (const int code = aclDestroyScalar(element)) result = code;
-  }
-  remove_object(array, Kind::kScalars);
-  return result;
-}
 
 DL_FAKE_ACLNN_API int aclGetViewShape(const aclTensor* tensor, int64_t** viewDims,
                                       uint64_t* viewDimsNum) {
-  if (alive_tensor(tensor, "aclGetViewShape") == nullptr) return kNullArgument;
-  return copied(tensor->sizes, viewDims, viewDimsNum);
-}
-DL_FAKE_ACLNN_API int aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims,
-                                         uint64_t* storageDimsNum) {
-  if (alive_tensor(tensor, "aclGetStorageShape") == nullptr) return kNullArgument;
-  return copied(tensor->storage, storageDims, storageDimsNum);
-}
-DL_FAKE_ACLNN_API int aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue,
-                                        uint64_t* stridesNum) {
-  if (alive_tensor(tensor, "aclGetViewStrides") == nullptr) return kNullArgument;
-  return copied(tensor->strides, stridesValue, stridesNum);
-}
-DL_FAKE_ACLNN_API int aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {
-  if (alive_tensor(tensor, "aclGetViewOffset") == nullptr) return kNullArgument;
-  *offset = tensor->offset;
-  return kOk;
-}
-DL_FAKE_ACLNN_API int aclGetFormat(const aclTensor* tensor, aclFormat* format) {
-  if (alive_tensor(tensor, "aclGetFormat") == nullptr) return kNullArgument;
-  *format = tensor->format;
-  return kOk;
-}
-DL_FAKE_ACLNN_API int aclGetDataType(const aclTensor* tensor, aclDataType* dataType) {
-  if (alive_tensor(tensor, "aclGetDataType") == nullptr) return kNullArgument;
-  *dataType = tensor->dtype;
-  return kOk;
-}
-DL_FAKE_ACLNN_API int aclGetIntArraySize(const aclIntArray* array, uint64_t* size) {
-  if (!is_alive(array, Kind::kInts)) return misuse("aclGetIntArraySize: it is not alive");
-  *size = array->values.size();
-  return kOk;
-}
-DL_FAKE_ACLNN_API int aclGetTensorListSize(const aclTensorList* list, uint64_t* size) {
-  if (!is_alive(list, Kind::kTensors)) return misuse("aclGetTensorListSize: it is not alive");
-  *size = list->values.size();
+  if (!is_alive(tensor, Kind::kTensor)) {
+    misuse("aclGetViewShape: the tensor is not alive");
+    return kNullArgument;
+  }
+  *viewDimsNum = tensor->sizes.size();
+  *viewDims = new int64_t[tensor->sizes.size() + 1];  // the caller deletes it
+  std::copy(tensor->sizes.begin(), tensor->sizes.end(), *viewDims);
   return kOk;
 }
 
@@ -285,7 +230,7 @@ DL_FAKE_ACLNN_API size_t fakeAclnnCount(const char* what) {
   if (name == "scalars") return count_alive(Kind::kScalar);
   if (name == "arrays")
     return count_alive(Kind::kInts) + count_alive(Kind::kFloats) + count_alive(Kind::kBools);
-  if (name == "lists") return count_alive(Kind::kTensors) + count_alive(Kind::kScalars);
+  if (name == "lists") return count_alive(Kind::kTensors);
   if (name == "executors") return count_alive(Kind::kExecutor);
   return name == "misuses" ? misuse_count() : 0;
 }

@@ -11,7 +11,7 @@
 
 namespace fake_aclnn {
 
-enum class Kind { kTensor, kScalar, kInts, kFloats, kBools, kTensors, kScalars, kExecutor };
+enum class Kind { kTensor, kScalar, kInts, kFloats, kBools, kTensors, kExecutor };
 
 struct Object {
   explicit Object(Kind of) : kind(of) {}
@@ -50,10 +50,6 @@ struct aclBoolArray : fake_aclnn::Object {
 struct aclTensorList : fake_aclnn::Object {
   aclTensorList() : Object(fake_aclnn::Kind::kTensors) {}
   std::vector<const aclTensor*> values;
-};
-struct aclScalarList : fake_aclnn::Object {
-  aclScalarList() : Object(fake_aclnn::Kind::kScalars) {}
-  std::vector<const aclScalar*> values;
 };
 
 namespace fake_aclnn {

@@ -13,7 +13,6 @@ struct aclIntArray;
 struct aclFloatArray;
 struct aclBoolArray;
 struct aclTensorList;
-struct aclScalarList;
 struct aclOpExecutor;
 
 #pragma GCC visibility pop

@@ -13,8 +13,8 @@
 //                                a lost device
 //   FAKE_ACL_CALLS=path          log file with one line per call
 //
-// Compiled with -DOLD, it lacks aclrtCreateEventExWithFlag. fake_acl_waits() returns how often the
-// host has waited for a device; ../hooks.h has the functions for other fake libraries.
+// Compiled with -DOLD, it lacks aclrtCreateEventExWithFlag. ../hooks.h has the functions for other
+// fake libraries.
 #include "fake_acl.h"
 
 #include <atomic>
@@ -24,7 +24,6 @@ using namespace fake;
 
 namespace {
 
-std::atomic<unsigned long long> waits{0};
 std::atomic<bool> initialized{false};
 // Error texts of the thread, the newest first, and the text that was returned last.
 thread_local std::string texts, taken;
@@ -67,8 +66,7 @@ Code enter(const char* function) {
                      : note(kUninitialized, std::string(function) + " was called before aclInit");
 }
 
-Code enter_device(const char* function, bool waiting) {
-  if (waiting) ++waits;
+Code enter_device(const char* function) {
   if (const Code failed = enter(function)) return failed;
   return current >= 0 ? Code(kSuccess)
                       : note(kNoContext, std::string(function) + ": no device is current");
@@ -80,8 +78,6 @@ Code note(Code code, const std::string& text) {
 }
 
 }  // namespace fake
-
-FAKE unsigned long long fake_acl_waits() { return waits; }
 
 FAKE Code aclInit(const char* path) {
   if (const Code failed = injected("aclInit")) return failed;

@@ -98,8 +98,8 @@ inline Device& here() { return device_of(current); }
 // Logs a call and returns the error that is injected into it, or the error of a call before
 // aclInit.
 Code enter(const char* function);
-// The same, for calls that need a current device. `waits`: the call makes the host wait.
-Code enter_device(const char* function, bool waits = false);
+// The same, for calls that need a current device.
+Code enter_device(const char* function);
 
 // Records an error and its text for the thread, and returns it.
 Code note(Code code, const std::string& text);
@@ -128,7 +128,5 @@ Code needs_running_device();
   if (const Code failed = enter(#function)) return failed
 #define ENTER_DEVICE(function) \
   if (const Code failed = enter_device(#function)) return failed
-#define ENTER_AND_WAIT(function) \
-  if (const Code failed = enter_device(#function, true)) return failed
 
 #endif  // FAKE_ACL_FAKE_ACL_H_

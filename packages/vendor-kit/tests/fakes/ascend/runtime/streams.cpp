@@ -71,7 +71,7 @@ Code take_failure(StreamObject& stream) {
 }  // namespace fake
 
 FAKE Code aclrtSynchronizeDevice() {
-  ENTER_AND_WAIT(aclrtSynchronizeDevice);
+  ENTER_DEVICE(aclrtSynchronizeDevice);
   if (const Code failed = needs_running_device()) return failed;
   return wait_for_all();
 }
@@ -99,7 +99,7 @@ FAKE Code aclrtDestroyStream(Stream handle) {
   return kSuccess;
 }
 FAKE Code aclrtSynchronizeStream(Stream handle) {
-  ENTER_AND_WAIT(aclrtSynchronizeStream);
+  ENTER_DEVICE(aclrtSynchronizeStream);
   StreamObject* stream = find(handle);
   if (stream == nullptr) return kWrongContext;
   if (const Code failed = needs_running(*stream)) return failed;
@@ -163,7 +163,7 @@ FAKE Code aclrtRecordEvent(Event handle, Stream to) {
   return kSuccess;
 }
 FAKE Code aclrtSynchronizeEvent(Event handle) {
-  ENTER_AND_WAIT(aclrtSynchronizeEvent);
+  ENTER_DEVICE(aclrtSynchronizeEvent);
   EventObject* event = find(handle);
   if (event == nullptr) return kInvalidParameter;
   if (event->capture != nullptr) return refuse_captured();
