@@ -20,7 +20,7 @@ from diopi_proto import (
     load_vendor,
     probe_library,
 )
-from diopi_proto.host import legacy
+from diopi_proto.loading import load_runtime
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -85,7 +85,7 @@ def test_functions_without_a_context_know_the_call(old: Vendor) -> None:
     tensor = old.tensor(np.full(2, 9, np.float32))
     old.op.Neg(tensor, tensor)
     assert tensor.numpy().tolist() == [0, 0]
-    runtime = legacy.load_runtime()
+    runtime = load_runtime()
     null = diopi_proto.ffi.NULL
     assert runtime.diopirt_set_current_context(null) == null  # nothing is left behind
 
@@ -142,7 +142,7 @@ def test_the_runtime_is_loaded_for_legacy_libraries_only(library: Path, runtime:
 
 def test_a_missing_runtime_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(VendorLoadError, match="build_ext --inplace"):
-        legacy.load_runtime(tmp_path / "libdiopirt.so.1")
+        load_runtime(tmp_path / "libdiopirt.so.1")
 
 
 def test_a_legacy_library_can_be_probed(make: Callable[..., Path]) -> None:

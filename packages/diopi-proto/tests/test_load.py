@@ -21,7 +21,7 @@ from diopi_proto import (
     probe_library,
 )
 from diopi_proto.host import probe as probe_module
-from diopi_proto.host.library import inspect_library
+from diopi_proto.inspection import inspect_library
 
 Compile = Callable[..., Path]
 

@@ -109,7 +109,7 @@ def test_an_installed_package_finds_its_files_and_compiles_and_loads(
 import diopi_proto
 from pathlib import Path
 from diopi_proto.build import compile_library
-from diopi_proto.host.legacy import load_runtime
+from diopi_proto.loading import load_runtime
 assert Path(diopi_proto.__file__).is_relative_to({str(installed)!r})
 assert diopi_proto.include_dir().is_relative_to({str(installed)!r})
 path = compile_library({str(tmp_path / "libx.so")!r}, [{str(fixtures / "vendor.cpp")!r}],
@@ -138,6 +138,15 @@ def test_importing_loads_neither_numpy_nor_cffi_nor_torch(tmp_path: Path) -> Non
         "diopi_proto.VendorDescriptor, diopi_proto.include_dir()\n"
         "heavy = {'numpy', 'cffi', '_cffi_backend', 'torch', 'setuptools'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    source = str(Path(diopi_proto.__file__).parents[1])
+    assert _run("-c", script, cwd=tmp_path, PYTHONPATH=source).strip() == "[]"
+
+
+def test_operators_in_diopis_own_style_need_no_host(tmp_path: Path) -> None:
+    script = (
+        "import sys, diopi_proto.legacy\n"
+        "print([name for name in sys.modules if name.startswith('diopi_proto.host')])\n"
     )
     source = str(Path(diopi_proto.__file__).parents[1])
     assert _run("-c", script, cwd=tmp_path, PYTHONPATH=source).strip() == "[]"

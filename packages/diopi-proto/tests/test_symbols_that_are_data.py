@@ -9,7 +9,7 @@ import pytest
 
 from diopi_proto import AbiMismatchError, VendorLoadError, load_vendor, probe_library
 from diopi_proto.elf import read_elf
-from diopi_proto.host.library import inspect_library
+from diopi_proto.inspection import inspect_library
 
 SOURCES = {
     "constant": 'const char SYMBOL[64] = "no function";',

@@ -135,6 +135,7 @@ class Operator:
         return tuple(p.name for p in self.params if p.counted_by == name)
 
 
+@cache
 def expand_dtypes(rule: str, dtypes: str = "") -> tuple[str, ...]:
     """Return the distinct dtypes that a list such as ``"float, bool"`` allows.
 

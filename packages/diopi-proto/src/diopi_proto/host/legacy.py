@@ -7,31 +7,17 @@ legacy library is opened. It has no fingerprints, so its signatures must be thos
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 from .._native import text
-from .._paths import runtime_library
 from ..elf import ElfFile
-from ..errors import OutOfMemoryError, VendorLoadError
+from ..errors import OutOfMemoryError
 from ..inspection import LEGACY_NAMES
-from ..package_files import open_library
+from ..loading import load_runtime
 from ..schema import Operator, load
 from .cabi import constants, ffi
 from .hosttable import HostTable
 from .instance import ANY_HOST_POINTER, HOST_ACCESSIBLE, SYNCHRONOUS, Instance
 from .memory import HostMemory
 from .structs import CData
-
-
-@cache
-def load_runtime(path: Path | None = None) -> CData:
-    """Load ``libdiopirt.so.1`` for the whole process; once.
-
-    :raises VendorLoadError: it is missing or cannot be loaded.
-    """
-    path = path or runtime_library()
-    return open_library(ffi, path, "dl-diopi-proto", VendorLoadError, visible=True)
 
 
 class LegacyInstance(Instance):

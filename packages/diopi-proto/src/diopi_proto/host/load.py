@@ -8,10 +8,11 @@ from pathlib import Path
 
 from ..adaptor import AdaptorFile, read_adaptor
 from ..errors import AdaptorError, VendorLoadError
+from ..legacy import LegacyOperators
+from ..loading import open_library
 from ..trial import admitted
 from .hosttable import HostTable, default_host
 from .legacy import LegacyInstance
-from .library import open_library
 from .tableinstance import TableInstance
 from .vendor import Vendor
 
@@ -84,8 +85,6 @@ def _load(path: Path, legacy: bool, host: HostTable | None, rules: AdaptorFile |
 
 def _load_over(runtime: Path, path: Path, host: HostTable | None) -> Vendor:
     """Load a legacy library over the table of its runtime."""
-    from ..legacy import LegacyOperators  # which imports modules of this package
-
     library, _ = open_library(runtime)
     operators = LegacyOperators(path)
     try:

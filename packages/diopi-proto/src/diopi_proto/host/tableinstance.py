@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .._native import native, text
 from ..adaptor import AdaptorFile
 from ..adaptor.native import Adaptor
 from ..errors import AbiMismatchError, NotSupportedError
+from ..legacy import LegacyOperators
 from ..schema import Operator, load
 from ..vendorbuild.rules import ENTRY_SYMBOL
 from .cabi import ffi
@@ -18,9 +18,6 @@ from .extensions import read_extensions
 from .hosttable import HostTable
 from .instance import HOST_TO_DEVICE, SYNCHRONOUS, Instance
 from .structs import CData, TableSlots, raise_status
-
-if TYPE_CHECKING:
-    from ..legacy import LegacyOperators
 
 
 class TableInstance(Instance):

@@ -9,8 +9,7 @@ from .._ffi_gen import ffi
 from .._native import native, text
 from ..dtypes import DTYPES
 from ..errors import VendorLoadError
-from ..host.legacy import load_runtime
-from ..host.library import open_library
+from ..loading import load_runtime, open_library
 from ..schema import load
 from .rules import Rule, tests_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -143,7 +143,8 @@ def rules_of(operator: Operator, shapes: str | None = None) -> tuple[Rule, ...]:
     clauses = SHAPES.get(operator.name, "") if shapes is None else shapes
     if not clauses and shapes is None:
         clauses = "; ".join(_shapes_of_aliases(operator))
-    rules = [*_required(reader, operator), *_dtypes(reader, operator)]
+    passed = list(_passed_tensors(operator))
+    rules = [*_required(reader, passed), *_dtypes(reader, operator, passed)]
     rules += [reader.clause(text.strip()) for text in clauses.split(";") if text.strip()]
     return tuple(rules)
 
@@ -159,16 +160,16 @@ def _passed_tensors(operator: Operator) -> Iterator[Parameter]:
             yield parameter
 
 
-def _required(reader: _Reader, operator: Operator) -> Iterator[Rule]:
-    for parameter in _passed_tensors(operator):
+def _required(reader: _Reader, passed: Iterable[Parameter]) -> Iterator[Rule]:
+    for parameter in passed:
         if not parameter.nullable and not parameter.nullable_entries:
             yield reader.rule("DL_LEGACY_REQUIRED", parameter.name, "required")
 
 
-def _dtypes(reader: _Reader, operator: Operator) -> Iterator[Rule]:
+def _dtypes(reader: _Reader, operator: Operator, passed: Iterable[Parameter]) -> Iterator[Rule]:
     """Rules that list dtypes or name another tensor; promotion is left to the library."""
     names = {p.name: p for p in operator.params}
-    for parameter in _passed_tensors(operator):
+    for parameter in passed:
         rule = parameter.dtype or ""
         like = rule.removeprefix("like ")
         if like != rule and names[like].is_tensor:

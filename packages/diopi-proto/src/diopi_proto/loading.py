@@ -1,19 +1,35 @@
-"""Opening of a vendor library after inspection of its file."""
+"""Loading of vendor libraries, after inspection of their files, and of DIOPI's runtime functions.
+
+The host and :mod:`.legacy` share it; ``import torch`` reaches the latter, so this does not import
+the host.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from ..elf import ElfFile
-from ..errors import VendorLoadError
-from ..inspection import inspect_library
-from .cabi import ffi
-from .legacy import load_runtime
-from .structs import CData
+from . import package_files
+from ._ffi_gen import ffi
+from ._paths import runtime_library
+from .elf import ElfFile
+from .errors import VendorLoadError
+from .inspection import inspect_library
 
 
-def open_library(path: Path, *, legacy: bool = False) -> tuple[CData, ElfFile]:
+@cache
+def load_runtime(path: Path | None = None) -> Any:
+    """Load ``libdiopirt.so.1`` for the whole process; once.
+
+    :raises VendorLoadError: it is missing or cannot be loaded.
+    """
+    path = path or runtime_library()
+    return package_files.open_library(ffi, path, "dl-diopi-proto", VendorLoadError, visible=True)
+
+
+def open_library(path: Path, *, legacy: bool = False) -> tuple[Any, ElfFile]:
     """Check a library and load it with RTLD_LOCAL. It stays loaded.
 
     :raises VendorLoadError: see :func:`inspect_library`; or the loader fails.
