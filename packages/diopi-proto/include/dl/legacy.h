@@ -65,14 +65,14 @@ typedef enum {
   DL_LEGACY_OPTIONAL_INTEGER = 4, /* const int64_t*, may be NULL */
 } dl_legacy_type_t;
 
-/* An opened library. The strings and functions outlive its layer. */
+/* An opened library. The functions outlive its layer; strings and rules are copied. */
 typedef struct dl_legacy_library {
   const dl_operator_t* operators; /* fingerprints are ignored */
   uint64_t operator_count;
   const char* (*last_error)(void); /* diopiGetLastErrorString; NULL: the library has none */
   /* diopirt_set_current_context of libdiopirt.so.1 */
   diopiContextHandle_t (*set_current_context)(diopiContextHandle_t ctx);
-  const dl_legacy_rule_t* rules; /* copied */
+  const dl_legacy_rule_t* rules;
   uint64_t rule_count;
 } dl_legacy_library_t;
 

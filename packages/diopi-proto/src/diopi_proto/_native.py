@@ -22,6 +22,17 @@ def native() -> Any:
     return open_library(ffi, host_library(), "dl-diopi-proto", VendorLoadError)
 
 
+def number(name: str) -> int:
+    """Return the value of an enumerator or macro of the headers."""
+    return int(getattr(native(), name))
+
+
+def c_string(word: str, keep: list[Any]) -> Any:
+    """Return a C string that lives as long as ``keep``."""
+    keep.append(ffi.new("char[]", word.encode()))
+    return keep[-1]
+
+
 def text(pointer: Any) -> str:
     """Return a vendor's C string as one printable line; empty for NULL. The pointer may be
     invalid.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._ffi_gen import ffi
-from .._native import native, text
+from .._native import c_string, native, number, text
 from ..dtypes import DTYPES, dtype_of
 from ..errors import AdaptorError
 from ..schema import Parameter, load
@@ -105,22 +105,22 @@ def _row(file: AdaptorFile, rule: Rule, keep: list[Any]) -> Any:
     operator = load()[rule.operator]
     parameter = operator.parameter(rule.parameter)
     row = ffi.new("dl_adaptor_rule_t*")
-    row.operator_name = _keep_string(rule.operator, keep)
-    row.parameter = _keep_string(rule.parameter, keep)
+    row.operator_name = c_string(rule.operator, keep)
+    row.parameter = c_string(rule.parameter, keep)
     places = {p.name: place for place, p in enumerate(operator.params)}
     row.position = places[rule.parameter]
     stored = parameter.allocated_by == "vendor"
-    row.direction = _number("DL_ADAPTOR_STORED" if stored else _DIRECTIONS[parameter.direction])
+    row.direction = number("DL_ADAPTOR_STORED" if stored else _DIRECTIONS[parameter.direction])
     row.count_position, row.count = -1, 0
     if isinstance(parameter.counted_by, str):
         row.count_position = places[parameter.counted_by]
     elif parameter.is_tensor_pointer:
         row.count = parameter.counted_by or 1
-    row.layout = _number(_FORMATS[rule.layout])
+    row.layout = number(_FORMATS[rule.layout])
     row.stored_dtype, row.stored_like = _stored(parameter, places)
-    row.flags = _number("DL_ADAPTOR_WRAP") if rule.wrap else 0
+    row.flags = number("DL_ADAPTOR_WRAP") if rule.wrap else 0
     if file.vendor_checks:
-        row.flags |= _number("DL_ADAPTOR_VENDOR")
+        row.flags |= number("DL_ADAPTOR_VENDOR")
     row.cast[0:32] = range(32)
     for source, target in rule.cast.items():
         row.cast[DTYPES[source].number] = DTYPES[target].number
@@ -136,17 +136,8 @@ def _stored(parameter: Parameter, places: dict[str, int]) -> tuple[int, int]:
     return -1, places[rule.removeprefix("like ")] if rule.startswith("like ") else -1
 
 
-def _keep_string(word: str, keep: list[Any]) -> Any:
-    keep.append(ffi.new("char[]", word.encode()))
-    return keep[-1]
-
-
-def _number(name: str) -> int:
-    return int(getattr(native(), name))
-
-
 def _conversion(count: Any) -> Conversion:
-    names = {_number(constant): name for name, constant in _FORMATS.items()}
+    names = {number(constant): name for name, constant in _FORMATS.items()}
     dtypes = (dtype_of(count.from_dtype).name, dtype_of(count.to_dtype).name)
     source, target = dtypes
     formats = [names.get(f, "strided") for f in (count.from_format, count.to_format)]

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from .._ffi_gen import ffi
-from .._native import native, text
+from .._native import c_string, native, number, text
 from ..dtypes import DTYPES
 from ..errors import VendorLoadError
 from ..loading import load_runtime, open_library
 from ..schema import load
-from .rules import Rule, tests_of
+from .rules import Rule, rules_of
 
 
 class LegacyOperators:
@@ -20,8 +20,6 @@ class LegacyOperators:
     Creating one loads ``libdiopirt.so.1`` for the whole process, and the library.
 
     :ivar path: absolute path of the library.
-    :ivar name: result of the library's ``diopiGetVendorName``; empty if it has none.
-    :ivar version: result of its ``diopiGetImplVersion``; empty if it has none.
     :ivar operators: names of its operators.
     :ivar pointer: ``dl_adaptor_t*`` of the layer.
     :raises VendorLoadError: the library cannot be loaded.
@@ -33,19 +31,16 @@ class LegacyOperators:
         self._library, elf = open_library(self.path, legacy=True)
         schema = load()
         self.operators = frozenset(elf.exported & schema.keys())
-        self._keep: list[Any] = []
-        exported = elf.exported
-        self.name = self._string("diopiGetVendorName", exported)
-        self.version = self._string("diopiGetImplVersion", exported)
         given = ffi.new("dl_legacy_library_t*")
-        given.operators = self._operators()
+        keep: list[Any] = []  # only until the layer has copied it
+        given.operators = self._operators(keep)
         given.operator_count = len(self.operators)
-        given.last_error = self._function(
-            "diopiGetLastErrorString", "const char*(*)(void)", exported
-        )
+        if "diopiGetLastErrorString" in elf.exported:
+            function = ffi.addressof(self._library, "diopiGetLastErrorString")
+            given.last_error = ffi.cast("const char*(*)(void)", function)
         given.set_current_context = ffi.addressof(load_runtime(), "diopirt_set_current_context")
-        rules = list(tests_of({name: schema[name] for name in sorted(self.operators)}))
-        given.rules, given.rule_count = self._rules(rules), len(rules)
+        tests = [(name, rule) for name in sorted(self.operators) for rule in rules_of(schema[name])]
+        given.rules, given.rule_count = _rules(tests, keep), len(tests)
         self.pointer: Any = self._host.dl_legacy_make(given)
         if self.pointer == ffi.NULL:
             raise VendorLoadError(f"{self.path}: out of memory while its operators were bound")
@@ -68,46 +63,30 @@ class LegacyOperators:
             self._ended = True
             self._host.dl_legacy_destroy(self.pointer)
 
-    def _keep_alive(self, value: Any) -> Any:
-        self._keep.append(value)
-        return value
-
-    def _chars(self, word: str) -> Any:
-        return self._keep_alive(ffi.new("char[]", word.encode()))
-
-    def _function(self, name: str, kind: str, exported: frozenset[str]) -> Any:
-        if name not in exported:
-            return ffi.NULL
-        return ffi.cast(kind, ffi.addressof(self._library, name))
-
-    def _string(self, name: str, exported: frozenset[str]) -> str:
-        function = self._function(name, "const char*(*)(void)", exported)
-        return text(function()) if function else ""
-
-    def _operators(self) -> Any:
+    def _operators(self, keep: list[Any]) -> Any:
         names = sorted(self.operators)
-        rows = self._keep_alive(ffi.new("dl_operator_t[]", len(names) or 1))
+        rows = ffi.new("dl_operator_t[]", len(names) or 1)
+        keep.append(rows)
         for row, name in zip(rows, names, strict=False):
-            row.name = self._chars(name)
+            row.name = c_string(name, keep)
             row.function = ffi.cast("dl_function_t", ffi.addressof(self._library, name))
         return rows
 
-    def _rules(self, rules: list[tuple[str, Rule]]) -> Any:
-        rows = self._keep_alive(ffi.new("dl_legacy_rule_t[]", len(rules) or 1))
-        for row, (operator, rule) in zip(rows, rules, strict=False):
-            row.operator_name = self._chars(operator)
-            row.parameter = self._chars(rule.parameter)
-            row.text = self._chars(rule.text)
-            row.kind, row.position = self._number(rule.kind), rule.position
-            row.type, row.count = self._number(rule.type), rule.count
-            row.other, row.dims = rule.other, rule.dims
-            row.dims_type = self._number(rule.dims_type)
-            row.dtypes = sum(1 << DTYPES[name].number for name in rule.dtypes)
-            row.size_count = len(rule.sizes)
-            row.sizes = self._keep_alive(
-                ffi.new("dl_legacy_size_t[]", [(self._number(k), v) for k, v in rule.sizes] or 1)
-            )
-        return rows
 
-    def _number(self, name: str) -> int:
-        return int(getattr(self._host, name))
+def _rules(rules: list[tuple[str, Rule]], keep: list[Any]) -> Any:
+    rows = ffi.new("dl_legacy_rule_t[]", len(rules) or 1)
+    keep.append(rows)
+    for row, (operator, rule) in zip(rows, rules, strict=False):
+        row.operator_name = c_string(operator, keep)
+        row.parameter = c_string(rule.parameter, keep)
+        row.text = c_string(rule.text, keep)
+        row.kind, row.position = number(rule.kind), rule.position
+        row.type, row.count = number(rule.type), rule.count
+        row.other, row.dims = rule.other, rule.dims
+        row.dims_type = number(rule.dims_type)
+        row.dtypes = sum(1 << DTYPES[name].number for name in rule.dtypes)
+        row.size_count = len(rule.sizes)
+        sizes = ffi.new("dl_legacy_size_t[]", [(number(k), v) for k, v in rule.sizes] or 1)
+        keep.append(sizes)
+        row.sizes = sizes
+    return rows

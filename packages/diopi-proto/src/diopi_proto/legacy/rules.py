@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 
 from ..dtypes import DTYPES
 from ..schema import Operator, Parameter, expand_dtypes
@@ -132,7 +131,6 @@ class _Reader:
         )
 
 
-@cache
 def rules_of(operator: Operator, shapes: str | None = None) -> tuple[Rule, ...]:
     """Return the tests of an operator's arguments, in their order.
 
@@ -192,10 +190,3 @@ def _shapes_of_aliases(operator: Operator) -> Iterator[str]:
         for name in output.may_alias:
             only = len(inputs) == 1
             yield f"{name} [*{output.name}]" if only else f"{name} ~ [*{output.name}]"
-
-
-def tests_of(operators: Mapping[str, Operator]) -> Iterator[tuple[str, Rule]]:
-    """Yield the tests of several operators, with the name of each."""
-    for name, operator in operators.items():
-        for rule in rules_of(operator):
-            yield name, rule
