@@ -137,6 +137,21 @@ def test_bundles_are_passed_on_when_they_are_on_disk(tmp_path: Path) -> None:
     assert sorted(seen) == sorted((name, later) for name in names for later in (False, True))
 
 
+@pytest.mark.parametrize("error", [OSError(32, "Broken pipe"), ZeroDivisionError("no bundles")])
+def test_a_listener_that_raises_stops_nothing(tmp_path: Path, error: Exception) -> None:
+    def on_bundle(path: Path, gradients: bool) -> None:
+        raise error
+
+    stream = io.StringIO()
+    with OpCapture(device="cpu", directory=tmp_path, stream=stream, on_bundle=on_bundle) as tool:
+        torch.exp(torch.ones(3, requires_grad=True)).sum().backward()
+    assert tool.results is not None
+    assert (tool.results.calls, tool.results.gradients) == (2, 2) and not tool.results.dropped
+    assert len(bundles(tmp_path)) == 2
+    reason = f"on_bundle raised {type(error).__name__}: {error} (4 x)"
+    assert stream.getvalue().endswith(f"; {reason}\n")
+
+
 def test_a_call_that_raises_is_captured_with_its_error(tmp_path: Path) -> None:
     def program() -> None:
         with pytest.raises(RuntimeError):

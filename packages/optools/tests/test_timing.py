@@ -441,6 +441,21 @@ def test_timed_functions_are_passed_on(options: dict[str, Any]) -> None:
     assert linear.forward > 0 and linear.backwards == 1 and linear.backward > 0
 
 
+def test_a_listener_that_raises_stops_nothing(options: dict[str, Any], tmp_path: Path) -> None:
+    def on_call(call: TimedCall) -> None:
+        raise OSError("no space left")
+
+    with OpTimeMeasure(**options, on_call=on_call) as tool:
+        for _ in range(2):
+            torch.neg(torch.ones(1))
+            dl_optools.step()
+    (row,) = rows_of(tool, "torch.neg")
+    assert row.calls == 1
+    with next(tmp_path.glob("op_elapsed_info_pid*.csv")).open(newline="", encoding="utf-8") as file:
+        assert "torch.neg" in [row["name"] for row in csv.DictReader(file)]
+    assert "] on_call raised OSError: no space left (" in options["stream"].getvalue()
+
+
 def test_the_file_of_calls_grows_in_pieces(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

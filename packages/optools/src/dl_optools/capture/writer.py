@@ -20,6 +20,7 @@ from dl_optools.bundle.draft import Addition
 from dl_optools.bundle.location import FILE
 from dl_optools.bundle.records import StorageRecord
 from dl_optools.capture.limits import Limits
+from dl_optools.failures import notify
 
 OnBundle = Callable[[Path, bool], None]
 SUMMARY = "capture.json"
@@ -36,6 +37,7 @@ class WriterStatistics:
     :ivar payloads: number of files that hold tensors.
     :ivar repeated: bytes of tensors that were already stored and not written again.
     :ivar dropped: how many calls, or gradients of calls, were not written, by reason.
+    :ivar listener_errors: what ``on_bundle`` raised, and how often.
     """
 
     directory: Path
@@ -45,6 +47,7 @@ class WriterStatistics:
     payloads: int = 0
     repeated: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
+    listener_errors: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         text = (
@@ -54,7 +57,8 @@ class WriterStatistics:
         if self.dropped:
             reasons = ", ".join(f"{n} x {reason}" for reason, n in self.dropped.most_common())
             text += f"; not written: {reasons}"
-        return text
+        errors = (f"{reason} ({n} x)" for reason, n in self.listener_errors.items())
+        return "; ".join([text, *errors])
 
 
 class BundleWriter:
@@ -62,7 +66,8 @@ class BundleWriter:
 
     :param directory: is created; its ``store`` holds the payloads of all bundles.
     :param on_bundle: called in that thread for each bundle on disk with its file, and again, with
-        True, when its gradients have been added.
+        True, when its gradients have been added. What it raises is counted
+        in :attr:`.WriterStatistics.listener_errors`.
     """
 
     def __init__(
@@ -242,16 +247,17 @@ class BundleWriter:
         partial = draft.directory / f"{FILE}.partial"
         partial.write_bytes(text)
         partial.replace(draft.directory / FILE)
-        if self._on_bundle is not None:
-            self._on_bundle(draft.directory / FILE, draft.length > 0)
+        later = draft.length > 0
         with self._changed:
             written.repeated += repeated
             written.nbytes += len(text) - draft.length
-            if draft.length == 0:
+            if not later:
                 written.calls += 1
             if document.gradients is not None:
                 written.gradients += 1
             draft.document, draft.length = document, len(text)
+        if reason := notify("on_bundle", self._on_bundle, draft.directory / FILE, later):
+            written.listener_errors[reason] += 1
 
     def _write_summary(self) -> None:
         written = self.written

@@ -31,6 +31,7 @@ from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.compare.waiting_arguments import Allowance
 from dl_optools.csv_file import CsvFile
 from dl_optools.environment import environment
+from dl_optools.failures import notify
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
@@ -276,9 +277,8 @@ class OpAutoCompare(SampledTool):
                 self._write_bundle(checked)
             if first and self.stream is not None:
                 self.stream.write(self.results.describe(found) + "\n")
-            if self.on_failure is not None:
-                self._notify("on_failure", self.on_failure, checked, found)
-        if self.on_result is not None and not found.reason:
+            self._notify("on_failure", self.on_failure, checked, found)
+        if not found.reason:
             self._notify("on_result", self.on_result, checked, found)
 
     def _write_bundle(self, checked: CheckedCall) -> None:
@@ -291,12 +291,9 @@ class OpAutoCompare(SampledTool):
                 self.results.bundles[checked.name] = path
 
     def _notify(
-        self, option: str, listener: OnCall, checked: CheckedCall, found: CallComparison
+        self, option: str, listener: OnCall | None, checked: CheckedCall, found: CallComparison
     ) -> None:
-        try:
-            listener(checked, found)
-        except Exception as error:  # noqa: BLE001 - an error of the program; the tool goes on
-            reason = f"{option} raised {type(error).__name__}: {error}"
+        if reason := notify(option, listener, checked, found):
             self.results.count_not_comparable(checked.name, reason)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 
 from dl_optools.arguments import Argument
@@ -36,15 +35,11 @@ class CallsFile:
     """One line for each call; times in milliseconds, empty for backward if none ran.
 
     :param cache: number of buffered calls.
-    :param on_call: called for each call whose times are complete.
     :ivar left_out: calls that were not written because the file has 200000 lines.
     """
 
-    def __init__(
-        self, path: Path, cache: int, on_call: Callable[[TimedCall], None] | None = None
-    ) -> None:
+    def __init__(self, path: Path, cache: int) -> None:
         self.path = path
-        self._on_call = on_call
         self.left_out = 0
         self._lost = 0
         self._reason = ""
@@ -54,8 +49,6 @@ class CallsFile:
 
     def add(self, call: TimedCall) -> None:
         """Add a call whose times are complete."""
-        if self._on_call is not None:
-            self._on_call(call)
         if self._lines + len(self._kept) >= _MOST:
             self.left_out += 1
             return

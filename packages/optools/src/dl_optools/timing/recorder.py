@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +17,7 @@ from dl_optools.backward_graph import (
     nodes_since,
 )
 from dl_optools.call import OpCall
+from dl_optools.failures import notify
 from dl_optools.modules import MODULE_PATH
 from dl_optools.selection import Selection
 from dl_optools.stacks import program_stack
@@ -52,7 +53,9 @@ class Recorder:
     :param selection: selection of overloads; those inside a timed function are timed as well.
     :param trace: receives each step as a timeline; None: no timeline.
     :param memory: returns the bytes of tensors on the device, for the timeline.
+    :param on_call: called for each call whose times are complete.
     :ivar recording: False: calls pass unchanged.
+    :ivar listener_errors: what ``on_call`` raised, and how often.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Recorder:
         calls: CallsFile,
         trace: Trace | None = None,
         memory: Callable[[], int] | None = None,
+        on_call: Callable[[TimedCall], None] | None = None,
     ) -> None:
         self.watch = watch
         self.recording = True
@@ -69,6 +73,8 @@ class Recorder:
         self._selection = selection
         self._calls = calls
         self._trace, self._memory = trace, memory
+        self._on_call = on_call
+        self.listener_errors: Counter[str] = Counter()
         self._cold, self._warm = Profile(), Profile()
         self._record = StepRecord(self._cold, watch.mark())
         self._waiting: deque[StepRecord] = deque()
@@ -316,6 +322,8 @@ class Recorder:
                 for _ in range(timed.backwards):
                     timed.backward_row.add(each, profile.chance)
             self._calls.add(timed)
+            if reason := notify("on_call", self._on_call, timed):
+                self.listener_errors[reason] += 1
 
     def _add_span(self, span: Span, profile: Profile) -> None:
         watch, entry = self.watch, span.entry

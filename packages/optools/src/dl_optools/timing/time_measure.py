@@ -82,7 +82,8 @@ class OpTimeMeasure(SampledTool):
         seconds.
     :param directory: output directory (default: as above).
     :param stream: receives a table at the end; None: stderr.
-    :param on_call: called for each timed function when its step has ended, with its times.
+    :param on_call: called for each timed function when its step has ended, with its times. What
+        it raises is reported when the tool stops.
     :param options: options of :class:`SampledTool`, of which
         ``level`` is ``"dispatch"``: functions and overloads; ``"api"``: functions only, which costs
         less; communication is timed in both.
@@ -137,7 +138,7 @@ class OpTimeMeasure(SampledTool):
                 ("op_time_trace", ".json"),
             )
         ]
-        self._calls = CallsFile(self._paths[0], self._cache, self._on_call)
+        self._calls = CallsFile(self._paths[0], self._cache)
         self._flushed = time.monotonic()
         self._watch = self._given_stopwatch or stopwatch_for(self.device)
         self._own_before = self._watch.own
@@ -146,7 +147,9 @@ class OpTimeMeasure(SampledTool):
             MODULE_PATH.open()
             self._trace = Trace(self._paths[3], self._watch, environment().get("RANK", ""))
         memory = allocated_bytes(self.device) if self._traced else None
-        self._recorder = Recorder(self._watch, self.selection, self._calls, self._trace, memory)
+        self._recorder = Recorder(
+            self._watch, self.selection, self._calls, self._trace, memory, self._on_call
+        )
         self._overloads: _Overloads | None = None
 
     def enter(self) -> None:
@@ -231,6 +234,8 @@ class OpTimeMeasure(SampledTool):
             return
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
+        for reason, count in self._recorder.listener_errors.items():
+            stream.write(f"[OpTimeMeasure] {reason} ({count} x)\n")
         for path in (elapsed, summary, report, *([timeline] if self._trace else ())):
             stream.write(f"[OpTimeMeasure] {self.describe_destination(path)}\n")
 
