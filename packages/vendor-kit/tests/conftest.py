@@ -12,8 +12,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "fakes"))
 
-from ascend.operators.build import build_operators, build_stand_in
+from ascend.operators.build import build_operators
 from ascend.operators.calls import Library
+from ascend.runtime.build import build_runtime
 
 # torch gives the expected results.
 collect_ignore = [] if importlib.util.find_spec("torch") else ["test_ascend_meaning.py"]
@@ -27,9 +28,9 @@ def engine() -> str:
 
 @pytest.fixture(scope="session")
 def ascend_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the simulated operator library of Ascend, and the runtime of its own tests."""
+    """Build the simulated operator library and runtime of Ascend."""
     folder = tmp_path_factory.mktemp("ascend")
-    return build_operators(folder, runtime=build_stand_in(folder))
+    return build_operators(folder, runtime=build_runtime(folder))
 
 
 @pytest.fixture(scope="session")

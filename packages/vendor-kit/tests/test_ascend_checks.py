@@ -251,9 +251,8 @@ def test_missing_contiguous_copies_are_misuse(library: Library) -> None:
 
 def test_streams_are_checked(library: Library) -> None:
     x, out = library.tensor(OK_MATRIX), library.tensor(OK_MATRIX)
-    stream = ctypes.c_void_p()
-    library.runtime.aclrtCreateStream(ctypes.byref(stream))
-    library.runtime.aclrtDestroyStream(stream)
+    stream = library.create_stream()
+    assert library.runtime.aclrtDestroyStream(stream) == 0
     size, executor = library.plan("aclnnRelu", x, out)
     arguments = ("aclnnRelu", library.allocate(size), size, executor, stream)
     failure(MISUSE, "the stream is not alive", library.execute, *arguments)

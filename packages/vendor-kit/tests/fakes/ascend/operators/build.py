@@ -87,10 +87,3 @@ def build_operators(
         option = f"-Wl,--version-script={script}"
         _link([entries], folder / f"{library}.so", str(base), option)
     return folder
-
-
-def build_stand_in(folder: Path) -> Path:
-    """Build the runtime that tests of the operator library alone use; return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    compiled = _compile(HERE / "stand_in.cpp", folder / "stand_in.o", ())
-    return _link([compiled], folder / "libascendcl.so")

@@ -80,8 +80,7 @@ class Library:
         self.types = _argument_types()
         self.runtime.aclInit(None)
         self.runtime.aclrtSetDevice(0)
-        self.stream = ctypes.c_void_p()
-        self.runtime.aclrtCreateStream(ctypes.byref(self.stream))
+        self.stream = self.create_stream()
         for name in ("Tensor", "Scalar", "IntArray", "BoolArray", "TensorList"):
             getattr(self.base, f"aclCreate{name}").restype = ctypes.c_void_p
         self.owned: list[tuple[str, int]] = []
@@ -98,14 +97,22 @@ class Library:
         self._check(self.base.aclGetViewShape(*arguments))
         return [sizes[i] for i in range(count.value)]
 
+    def create_stream(self) -> ctypes.c_void_p:
+        """Return a new stream."""
+        stream = ctypes.c_void_p()
+        self._check(self.runtime.aclrtCreateStreamWithConfig(ctypes.byref(stream), 0, 0))
+        return stream
+
     def synchronize(self) -> None:
         """Wait for the stream, and raise its error."""
         self._check(self.runtime.aclrtSynchronizeStream(self.stream))
 
     def copy(self, to: int, source: int, size: int, kind: int) -> None:
-        """Copy between host and device: kind 1 to the device, 2 from it."""
-        arguments = (ctypes.c_void_p(to), ctypes.c_size_t(size), ctypes.c_void_p(source))
-        self._check(self.runtime.aclrtMemcpy(*arguments, ctypes.c_size_t(size), kind))
+        """Copy between host and device, and wait: kind 1 to the device, 2 from it."""
+        count = ctypes.c_size_t(size)
+        arguments = (ctypes.c_void_p(to), count, ctypes.c_void_p(source), count)
+        self._check(self.runtime.aclrtMemcpyAsync(*arguments, kind, self.stream))
+        self.synchronize()
 
     def allocate(self, size: int) -> int:
         """Return the address of device memory."""
