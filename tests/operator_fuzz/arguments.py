@@ -114,6 +114,19 @@ def has_huge_arguments(difference: Difference) -> bool:
     return any(bool((x.abs() > 1e30).any()) for x in inputs(difference))
 
 
+def exceeds_all_digits(difference: Difference) -> bool:
+    """Return True if the sum of 1 and a finite argument is that argument."""
+    return any(
+        bool((x.abs() * torch.finfo(x.dtype).eps >= 1).logical_and(x.isfinite()).any())
+        for x in inputs(difference)
+    )
+
+
+def has_unequal_keys_and_values(difference: Difference) -> bool:
+    _, key, value = inputs(difference)[:3]
+    return key.shape[-2] != value.shape[-2]
+
+
 def has_tiny_exponents(difference: Difference) -> bool:
     exponents = inputs(difference)[0].abs()
     return bool(((exponents > 0) & (exponents < 1e-6)).any())

@@ -11,10 +11,11 @@ from .causes_of_errors import ERRORS
 from .causes_of_images import IMAGES
 from .causes_of_layouts import LAYOUTS
 from .causes_of_matrices import MATRICES
+from .causes_of_networks import NETWORKS
 from .causes_of_values import VALUES
 from .judge import Difference
 
-CAUSES: tuple[Cause, ...] = (*ERRORS, *VALUES, *IMAGES, *MATRICES, *LAYOUTS)
+CAUSES: tuple[Cause, ...] = (*ERRORS, *VALUES, *NETWORKS, *IMAGES, *MATRICES, *LAYOUTS)
 
 
 def cause_of(difference: Difference) -> str | None:

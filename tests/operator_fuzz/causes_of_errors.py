@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .arguments import (
+    has_unequal_keys_and_values,
     powers_overflow,
 )
 from .cause import Cause
@@ -49,6 +50,14 @@ ERRORS: tuple[Cause, ...] = (
         "raises",
         ".*batch_norm.*",
         partial(raises, r"has \d+ elements; the input has \d+ channels"),
+    ),
+    Cause(
+        "torch's CPU reads no values beyond the keys; dl refuses more values than keys",
+        "raises",
+        r"nn\.functional\.scaled_dot_product_attention",
+        lambda difference: (
+            raises("of batch2 tensor to be", difference) and has_unequal_keys_and_values(difference)
+        ),
     ),
     Cause(
         "torch's CPU reads beyond the classes of a label that is out of range; dl refuses it",

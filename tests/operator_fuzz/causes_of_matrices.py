@@ -11,7 +11,7 @@ from .outcomes import (
     from_infinities,
     infinite_or_nan,
 )
-from .solutions import is_another_factorization, is_another_solution
+from .solutions import is_another_factorization, is_another_solution, overflows_by_pivots
 
 MATRICES: tuple[Cause, ...] = (
     Cause(
@@ -26,6 +26,12 @@ MATRICES: tuple[Cause, ...] = (
         "values",
         r"lu|(linalg\.)?lu_factor(_ex)?",
         is_another_factorization,
+    ),
+    Cause(
+        "a difference of nearly the largest numbers overflows, or not, by the pivots before it",
+        "values",
+        r"lu|(linalg\.)?lu_factor(_ex)?",
+        overflows_by_pivots,
     ),
     Cause(
         "the matrix is singular to its precision, and dl's result solves the equations",

@@ -27,13 +27,38 @@ def is_another_factorization(difference: Difference) -> bool:
     return not same_pivots and all(_factorizes(matrix, lu, pivots) for lu, pivots in pairs)
 
 
-def _factorizes(matrix: torch.Tensor, lu: torch.Tensor, pivots: torch.Tensor) -> bool:
+def overflows_by_pivots(difference: Difference) -> bool:
+    """Return True if pivots differ, one side is not finite, and differences of two elements of the
+    matrix overflow.
+
+    Columns before the first that is not finite are factors of the matrix for both sides.
+    """
+    matrix = to_host(difference.call.arguments[0])
+    if matrix.dim() != 2 or bool(matrix.abs().max() < torch.finfo(matrix.dtype).max / 2):
+        return False
+    outcomes = (difference.got, difference.cpu)
+    (got, cpu) = ((to_host(x.leaves()[0]), to_host(x.leaves()[1])) for x in outcomes)
+    columns = int((got[0].isfinite() & cpu[0].isfinite()).all(0).int().cumprod(0).sum())
+    return (
+        columns < matrix.shape[1]
+        and not torch.equal(got[1], cpu[1])
+        and all(_factorizes(matrix, *x, columns=columns) for x in (got, cpu))
+    )
+
+
+def _factorizes(
+    matrix: torch.Tensor, lu: torch.Tensor, pivots: torch.Tensor, columns: int | None = None
+) -> bool:
     wide = torch.complex128 if matrix.is_complex() else torch.float64
     order, lower, upper = torch.lu_unpack(lu.to(wide), pivots)
+    matrix = matrix[..., :columns]
+    lower, upper = lower[..., :columns], upper[..., :columns, :columns]
     eps = torch.finfo(matrix.dtype).eps
     sizes = order.abs() @ lower.abs() @ upper.abs()
     residual = (order @ lower @ upper - matrix.to(wide)).abs()
-    close = residual <= 4 * max(matrix.shape[-2:]) * eps * sizes
+    # A factor that underflows is wrong by less than the smallest normal number.
+    underflow = torch.finfo(matrix.dtype).smallest_normal * matrix.abs().max()
+    close = residual <= 4 * max(matrix.shape[-2:]) * (eps * sizes + underflow)
     return bool(close.all()) and bool((lower.abs() <= 1 + 64 * eps).all())
 
 
