@@ -56,7 +56,8 @@ ERRORS: tuple[Cause, ...] = (
         "raises",
         r"nn\.functional\.scaled_dot_product_attention",
         lambda difference: (
-            raises("of batch2 tensor to be", difference) and has_unequal_keys_and_values(difference)
+            raises(r"key has \d+ rows and value", difference)
+            and has_unequal_keys_and_values(difference)
         ),
     ),
     Cause(

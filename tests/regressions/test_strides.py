@@ -212,6 +212,27 @@ def test_the_exponential_of_no_matrices_is_contiguous() -> None:
     assert torch.linalg.matrix_exp(x.to("dl")).stride() == torch.linalg.matrix_exp(x).stride()
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float16, torch.float32])
+@pytest.mark.parametrize("stride", [(3, 3, 1), (1, 3, 1), (0, 1, 5)])
+@pytest.mark.parametrize("name", ["pow", "square", "prelu"])
+def test_empty_results_of_converted_operands_have_the_strides_of_torch(
+    name: str, stride: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    if name == "prelu" and not dtype.is_floating_point:
+        return
+    strides = []
+    for device in ("cpu", "dl"):
+        x = torch.empty_strided((1, 0, 3), stride, dtype=dtype, device=device)
+        weight = torch.ones(1, dtype=dtype, device=device)
+        functions = {
+            "pow": lambda x: x.pow(3),
+            "square": torch.square,
+            "prelu": lambda x, weight=weight: nn.functional.prelu(x, weight),
+        }
+        strides.append(functions[name](x).stride())
+    assert strides[1] == strides[0]
+
+
 @pytest.mark.parametrize("dim", [0, 1, 2])
 @pytest.mark.parametrize("layout", ["reversed", "expanded", "sliced"])
 def test_sorts_are_right_in_every_layout(layout: str, dim: int) -> None:

@@ -146,6 +146,7 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
       return true;
     }
   }
+  if (number == ScalarRole::parameter) return with_parameter(given, self, other);
   // Type promotion is needed, and torch decides it with the scalar as a tensor.
   at::Tensor tensor = c10::scalar_to_tensor(other);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -162,6 +163,29 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
   scalar_ = true;
   value_ = scalar_as(other, common);
   set_target(compares ? at::kBool : common);
+  return true;
+}
+
+// Torch converts the operand first, and derives the strides from what it has then.
+bool ElementwisePlan::with_parameter(const at::Tensor& given, const at::Tensor& self,
+                                     const at::Scalar& other) {
+  const c10::ScalarType common = at::result_type(self, other);
+  if (!on_dl(self) || !computable(common) || other.isComplex()) return false;
+  self_ = prepared(self, common, kept_[0]);
+  out_ = given;
+  auto iterator = at::TensorIteratorConfig()
+                      .add_output(out_)
+                      .add_const_input(*self_)
+                      .promote_inputs_to_common_dtype(true)
+                      .cast_common_dtype_to_outputs(true)
+                      .enforce_safe_casting_to_output(true)
+                      .build();
+  out_ = iterator.output();
+  if (!on_dl(out_)) return false;
+  device_ = out_.get_device();
+  scalar_ = true;
+  value_ = scalar_as(other, common);
+  set_target(common);
   return true;
 }
 

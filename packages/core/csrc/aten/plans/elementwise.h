@@ -172,6 +172,7 @@ class ElementwisePlan {
   bool unary_into_like(const at::Tensor& self);
   bool binary_general(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
                       Promotion promotion);
+  bool with_parameter(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other);
   bool ternary_general(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
                        const at::Tensor& third);
   bool select_general(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,

@@ -27,7 +27,7 @@ from .random_results import SEED, compare_random
 from .relocate import Relocation
 
 PROBLEMS_SHOWN = 5
-OTHER_SEEDS = 8
+OTHER_SEEDS = 32
 """Number of other seeds to try: with few possible results, two seeds may give the same."""
 
 Arguments = tuple[Any, tuple[Any, ...], dict[str, Any]]

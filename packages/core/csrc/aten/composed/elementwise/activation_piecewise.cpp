@@ -1,6 +1,7 @@
 // Piecewise linear activations that DIOPI does not have, and their gradients.
 #include "aten/composed/elementwise/activation_piecewise.h"
 
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/where.h>
 
 #include "aten/plans/conditions.h"
@@ -44,18 +45,22 @@ Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& x) {
 namespace {
 
 Tensor prelu(const Tensor& x, const Tensor& weight) { return at::where(x.gt(0), x, x.mul(weight)); }
+using Prelu = Binary<prelu, Promotion::same, "_prelu_kernel">;
+// Torch allocates the result with empty_like, which differs from what where derives if it is empty.
+Tensor prelu_kernel(const Tensor& x, const Tensor& weight) {
+  return x.numel() == 0 ? at::empty_like(x) : Prelu::functional(x, weight);
+}
 std::tuple<Tensor, Tensor> prelu_backward(const Tensor& grad_output, const Tensor& self,
                                           const Tensor& weight) {
   const Tensor positive = self.gt(0);
   return {at::where(positive, grad_output, grad_output.mul(weight)),
           self.mul(grad_output).masked_fill_(positive, 0)};
 }
-using Prelu = Binary<prelu, Promotion::same, "_prelu_kernel">;
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("_prelu_kernel", Prelu::functional);
+  DL_COMPOSED("_prelu_kernel", prelu_kernel);
   DL_COMPOSED("_prelu_kernel_backward", prelu_backward);
 }
 

@@ -78,6 +78,19 @@ bool is_native(const AttentionCall& call) {
   return attention_operator(call, own, flash) != AttentionOperator::none;
 }
 
+// Torch's own checks come with the products of the composite implementation, and name those.
+void check_sizes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+  for (const at::Tensor& x : {query, key, value}) {
+    if (x.is_nested() || x.dim() < 2) return;
+  }
+  TORCH_CHECK(query.sym_size(-1) == key.sym_size(-1),
+              "scaled_dot_product_attention: each row of query has ", query.sym_size(-1),
+              " elements and each row of key ", key.sym_size(-1), "; they must be equal");
+  TORCH_CHECK(key.sym_size(-2) == value.sym_size(-2), "scaled_dot_product_attention: key has ",
+              key.sym_size(-2), " rows and value ", value.sym_size(-2),
+              "; every row of key needs one row of value");
+}
+
 // Returns the vendor's operator, or the composite implementation if no operator covers the call or
 // the user has disabled it.
 int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -85,6 +98,7 @@ int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::T
                      std::optional<double>, bool enable_gqa) {
   TORCH_CHECK(dropout >= 0 && dropout <= 1, "scaled_dot_product_attention: dropout_p is ", dropout,
               ", but a probability has to be between 0 and 1");
+  check_sizes(query, key, value);
   const bool both = is_causal && mask && mask->defined();
   const bool fused = !both && at::globalContext().userEnabledOverrideableSDP() &&
                      is_native({query, key, value, mask, dropout, is_causal}) &&
