@@ -17,19 +17,45 @@ from dl_vendor_kit import include_dir
 
 VERSION = runpy.run_path("src/dl_vendor_ascend/_version.py")["__version__"]
 SIMULATED = "DL_ASCEND_SIMULATED"
+PARTS = 4  # sources of operators, compiled in parallel
 # Sources of the fakes are next to the package, in the repository only.
 FAKES = Path(__file__).absolute().parents[1] / "vendor-kit" / "tests" / "fakes"
 
 
+def is_simulated() -> bool:
+    """Return True if the fakes are part of the wheel, which is then built quickly."""
+    return os.environ.get(SIMULATED, "0") not in ("", "0")
+
+
+def joined_sources(folder: Path) -> list[str]:
+    """Write sources that include those of the operators, and return them.
+
+    There is a small source for each family of operators, and most of its time is that of headers.
+    """
+    families = sorted(Path("csrc/generated").glob("*.gen.cpp"))
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for part in range(PARTS):
+        source = folder / f"operators_{part}.cpp"
+        text = "".join(f'#include "generated/{path.name}"\n' for path in families[part::PARTS])
+        if not source.is_file() or source.read_text(encoding="utf-8") != text:
+            source.write_text(text, encoding="utf-8")
+        written.append(str(source))
+    return written
+
+
 def vendor() -> VendorLibrary:
     headers = [*Path("csrc").rglob("*.h"), *Path(include_dir()).rglob("*.h")]
+    generated = [*Path("csrc/generated").glob("*.cpp")]
+    others = [path for path in Path("csrc").rglob("*.cpp") if path not in generated]
+    flags = ["-Wall", "-Wextra", *(["-O0"] if is_simulated() else [])]
     return VendorLibrary(
         "dl_vendor_ascend.lib.libdl_vendor_ascend",
-        sources=sorted(map(str, Path("csrc").rglob("*.cpp"))),
+        sources=[*joined_sources(Path("build/joined")), *sorted(map(str, others))],
         include_dirs=["csrc", str(include_dir())],
         define_macros=[("DL_ASCEND_VERSION", f'"{VERSION}"')],
-        extra_compile_args=["-Wall", "-Wextra"],
-        depends=[str(path) for path in headers],
+        extra_compile_args=flags,
+        depends=[str(path) for path in (*headers, *generated)],
     )
 
 
@@ -59,7 +85,7 @@ class build(build_vendor_library):  # noqa: N801 - setuptools names it so
         super().run()
         simulated = Path(self.build_lib, "dl_vendor_ascend", "lib", "simulated")
         shutil.rmtree(simulated, ignore_errors=True)
-        if os.environ.get(SIMULATED, "0") not in ("", "0"):
+        if is_simulated():
             # CANN's folder of libraries, below the root that ASCEND_HOME_PATH names.
             build_fakes(simulated / "lib64")
 

@@ -119,8 +119,29 @@ def test_right_data_has_no_findings_and_compiles(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{source.name}: {done.stderr}"
     fake = [*COMPILER, *FLAGS, "-fsyntax-only", str(folder / "fake" / "functions.gen.cpp")]
     assert subprocess.run(fake, check=False).returncode == 0
+    # The contract has equal dtypes where a library may convert them.
+    linear = (folder / "generated" / "matmul.gen.cpp").read_text()
+    assert 'lib::require_same_dtype(weight, "weight", input, "input");' in linear
+    assert 'lib::require_dtype(input, 0x1700, "input");' in linear
     page = (folder / "operators.md").read_text()
     assert "6 operators of the contract" in page and "| diopiLinear | if `bias`: " in page
+
+
+def test_a_dtype_that_a_case_does_not_list_declines_only_that_case(tmp_path: Path) -> None:
+    cases = """\
+diopiSoftmax:
+  - {when: "size(input, 1) == 3", dtypes: {input: [float32]}, upcast: input,
+     call: "toySoftmax(input, dim, out)"}
+  - {call: "toySoftmax(input, dim, out)"}
+"""
+    folder = project(tmp_path / "toy", softmax=cases)
+    assert findings(folder) == []
+    assert main([str(folder)]) == 0
+    text = (folder / "generated" / "softmax.gen.cpp").read_text()
+    # Conditions and dtypes may decline, and what holds() and attempt() run declines one case.
+    condition = r"lib::holds\(call_, 1, \"not \(.*\)\", \[&\] \{ return \(.*size\(input"
+    plan = r"lib::attempt\(call_, 1, \[&\]\(lib::Plan& plan_\) \{\s+\[&, input = plan_\.upcast\("
+    assert re.search(condition, text) and re.search(rf"{plan}lib::of_dtypes\(input, 0x200", text)
 
 
 HANDLES = """\
@@ -220,8 +241,8 @@ MISTAKES = [
     ("arithmetic", 'diopiAdd: "toyAdd(inputs, other, alpha, out)"',
      "'inputs' is not a parameter of the operator; its parameters are out, input, other, alpha"),
     ("arithmetic", 'diopiAdd: "toyAdd(input, input, alpha, out)"',
-     "diopiAdd: the parameter other is used by no case"),
-    ("arithmetic", 'diopiAdd: "toyCopy(out, input)"', "the parameter other is used by no case"),
+     "diopiAdd, case 1: the parameter other is not used"),
+    ("arithmetic", 'diopiAdd: "toyCopy(out, input)"', "the parameter other is not used"),
     ("arithmetic",
      "diopiAdd: {temporaries: {t: like input}, call: 'toyAdd(input, other, alpha, $t)'}",
      "the output out is not written by any call"),
@@ -251,6 +272,14 @@ MISTAKES = [
      "format: 'NHWC' is none of ND, NCHW"),
     ("arithmetic", "diopiAdd: {contiguous: alpha, CALL}",
      "contiguous: 'alpha' is not a tensor"),
+    ("arithmetic", "diopiAdd: {upcast: alpha, CALL}", "upcast: 'alpha' is not a tensor"),
+    ("matmul", "diopiLinear: [{when: bias, call: 'toyAddmm(bias, input, weight, out)'},"
+     " {call: 'toyMatmul(input, t(weight), out, 0)'}]",
+     "diopiLinear, case 2: the parameter bias is not used"),
+    ("random", "diopiNormalTensorScalar: '@draw_normal(generator, 0, std, mean)'",
+     "@draw_normal: the function writes an argument, and mean is an input of the operator"),
+    ("bernoulli", "diopiBernoulli: '@draw_bernoulli_of(generator, out, out)'",
+     "@draw_bernoulli_of: the function reads out, whose elements no earlier call has written"),
     ("arithmetic", "diopiAdd: {dtypes: {input: [half]}, CALL}",
      "dtypes: 'half' is not a dtype"),
     ("arithmetic", "diopiAdd: {cal: 'toyAdd(input, other, alpha, out)'}",

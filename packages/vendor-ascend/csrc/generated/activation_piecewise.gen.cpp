@@ -16,6 +16,8 @@ diopiError_t diopiRelu(
   lib::Call call_(ctx_, "diopiRelu", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnRelu))) {
     call_.note(1, "the library does not have aclnnRelu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -29,6 +31,7 @@ diopiError_t diopiRelu(
 diopiError_t diopiReluInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiReluInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnInplaceRelu))) {
     call_.note(1, "the library does not have aclnnInplaceRelu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -47,6 +50,8 @@ diopiError_t diopiHardtanh(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar min_val = lib::scalar_of(min_val_);
   const lib::Scalar max_val = lib::scalar_of(max_val_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnHardtanh))) {
     call_.note(1, "the library does not have aclnnHardtanh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -66,6 +71,7 @@ diopiError_t diopiHardtanhInp(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar min_val = lib::scalar_of(min_val_);
   const lib::Scalar max_val = lib::scalar_of(max_val_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnInplaceHardtanh))) {
     call_.note(1, "the library does not have aclnnInplaceHardtanh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -87,6 +93,9 @@ diopiError_t diopiHardtanhBackward(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar min_val = lib::scalar_of(min_val_);
   const lib::Scalar max_val = lib::scalar_of(max_val_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnHardtanhBackward))) {
     call_.note(1, "the library does not have aclnnHardtanhBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -104,6 +113,8 @@ diopiError_t diopiHardswish(
   lib::Call call_(ctx_, "diopiHardswish", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnHardswish))) {
     call_.note(1, "the library does not have aclnnHardswish");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -117,6 +128,7 @@ diopiError_t diopiHardswish(
 diopiError_t diopiHardswishInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiHardswishInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnInplaceHardswish))) {
     call_.note(1, "the library does not have aclnnInplaceHardswish");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -134,6 +146,9 @@ diopiError_t diopiHardswishBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnHardswishBackward))) {
     call_.note(1, "the library does not have aclnnHardswishBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -153,6 +168,8 @@ diopiError_t diopiThreshold(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar threshold = lib::scalar_of(threshold_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnThreshold))) {
     call_.note(1, "the library does not have aclnnThreshold");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -172,6 +189,7 @@ diopiError_t diopiThresholdInp(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar threshold = lib::scalar_of(threshold_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnInplaceThreshold))) {
     call_.note(1, "the library does not have aclnnInplaceThreshold");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -192,6 +210,9 @@ diopiError_t diopiThresholdBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar threshold = lib::scalar_of(threshold_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1757, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnThresholdBackward))) {
     call_.note(1, "the library does not have aclnnThresholdBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -211,6 +232,8 @@ diopiError_t diopiLeakyRelu(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar negative_slope = lib::scalar_of(negative_slope_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnLeakyRelu))) {
     call_.note(1, "the library does not have aclnnLeakyRelu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -227,6 +250,7 @@ diopiError_t diopiLeakyReluInp(
   lib::Call call_(ctx_, "diopiLeakyReluInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar negative_slope = lib::scalar_of(negative_slope_);
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnInplaceLeakyRelu))) {
     call_.note(1, "the library does not have aclnnInplaceLeakyRelu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -247,6 +271,9 @@ diopiError_t diopiLeakyReluBackward(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar negative_slope = lib::scalar_of(negative_slope_);
   const auto input_is_result = input_is_result_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnLeakyReluBackward))) {
     call_.note(1, "the library does not have aclnnLeakyReluBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -264,6 +291,8 @@ diopiError_t dlopHardsigmoid(
   lib::Call call_(ctx_, "dlopHardsigmoid", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnHardsigmoid))) {
     call_.note(1, "the library does not have aclnnHardsigmoid");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -281,6 +310,9 @@ diopiError_t dlopHardsigmoidBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnHardsigmoidBackward))) {
     call_.note(1, "the library does not have aclnnHardsigmoidBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -299,6 +331,8 @@ diopiError_t dlopHardshrink(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const double bound = static_cast<double>(bound_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnHardshrink))) {
     call_.note(1, "the library does not have aclnnHardshrink");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -317,6 +351,8 @@ diopiError_t dlopSoftshrink(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const double bound = static_cast<double>(bound_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnSoftshrink))) {
     call_.note(1, "the library does not have aclnnSoftshrink");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -336,6 +372,9 @@ diopiError_t dlopShrinkBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const double bound = static_cast<double>(bound_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnHardshrinkBackward))) {
     call_.note(1, "the library does not have aclnnHardshrinkBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -18,6 +18,8 @@ diopiError_t diopiGelu(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const auto approximate = approximate_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnGeluV2))) {
     call_.note(1, "the library does not have aclnnGeluV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -39,6 +41,9 @@ diopiError_t diopiGeluBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const auto approximate = approximate_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnGeluBackwardV2))) {
     call_.note(1, "the library does not have aclnnGeluBackwardV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -56,6 +61,7 @@ diopiError_t diopiTanh(
   lib::Call call_(ctx_, "diopiTanh", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnTanh))) {
     call_.note(1, "the library does not have aclnnTanh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -69,6 +75,7 @@ diopiError_t diopiTanh(
 diopiError_t diopiTanhInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiTanhInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceTanh))) {
     call_.note(1, "the library does not have aclnnInplaceTanh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -86,6 +93,9 @@ diopiError_t diopiTanhBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnTanhBackward))) {
     call_.note(1, "the library does not have aclnnTanhBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -102,6 +112,7 @@ diopiError_t diopiSigmoid(
   lib::Call call_(ctx_, "diopiSigmoid", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSigmoid))) {
     call_.note(1, "the library does not have aclnnSigmoid");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -115,6 +126,7 @@ diopiError_t diopiSigmoid(
 diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiSigmoidInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceSigmoid))) {
     call_.note(1, "the library does not have aclnnInplaceSigmoid");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -132,6 +144,9 @@ diopiError_t diopiSigmoidBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnSigmoidBackward))) {
     call_.note(1, "the library does not have aclnnSigmoidBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -148,6 +163,8 @@ diopiError_t diopiSilu(
   lib::Call call_(ctx_, "diopiSilu", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnSilu))) {
     call_.note(1, "the library does not have aclnnSilu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -161,6 +178,7 @@ diopiError_t diopiSilu(
 diopiError_t diopiSiluInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiSiluInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnSilu))) {
     call_.note(1, "the library does not have aclnnSilu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -178,6 +196,9 @@ diopiError_t diopiSiluBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnSiluBackward))) {
     call_.note(1, "the library does not have aclnnSiluBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -198,6 +219,8 @@ diopiError_t dlopElu(
   const double alpha = static_cast<double>(alpha_);
   const double scale = static_cast<double>(scale_);
   const double input_scale = static_cast<double>(input_scale_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnElu))) {
     call_.note(1, "the library does not have aclnnElu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -223,6 +246,9 @@ diopiError_t dlopEluBackward(
   const double scale = static_cast<double>(scale_);
   const double input_scale = static_cast<double>(input_scale_);
   const auto is_result = is_result_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(self_or_result, "self_or_result", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnEluBackward))) {
     call_.note(1, "the library does not have aclnnEluBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -244,6 +270,8 @@ diopiError_t dlopSoftplus(
   const lib::View input = lib::view_of(input_);
   const double beta = static_cast<double>(beta_);
   const double threshold = static_cast<double>(threshold_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnSoftplus))) {
     call_.note(1, "the library does not have aclnnSoftplus");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -266,6 +294,9 @@ diopiError_t dlopSoftplusBackward(
   const lib::View input = lib::view_of(input_);
   const double beta = static_cast<double>(beta_);
   const double threshold = static_cast<double>(threshold_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnSoftplusBackward))) {
     call_.note(1, "the library does not have aclnnSoftplusBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -283,6 +314,8 @@ diopiError_t dlopMish(
   lib::Call call_(ctx_, "dlopMish", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnMish))) {
     call_.note(1, "the library does not have aclnnMish");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -300,6 +333,9 @@ diopiError_t dlopMishBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnMishBackward))) {
     call_.note(1, "the library does not have aclnnMishBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -318,6 +354,9 @@ diopiError_t dlopLogSigmoid(
   const lib::View out = lib::view_of(out_);
   const lib::View buffer = lib::view_of(buffer_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_same_dtype(buffer, "buffer", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnLogSigmoidForward))) {
     call_.note(1, "the library does not have aclnnLogSigmoidForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -338,6 +377,10 @@ diopiError_t dlopLogSigmoidBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::View buffer = lib::view_of(buffer_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(buffer, "buffer", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnLogSigmoidBackward))) {
     call_.note(1, "the library does not have aclnnLogSigmoidBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

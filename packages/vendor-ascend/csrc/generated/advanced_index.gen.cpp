@@ -12,17 +12,21 @@ namespace dl::ascend {
 namespace operators {
 
 diopiError_t diopiIndexBackward(
-    diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_, diopiTensorHandle_t,
-    diopiConstTensorHandle_t* indices_, int64_t nums_, diopiConstTensorHandle_t grad_output_) {
+    diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_,
+    diopiTensorHandle_t zeros_like_input_, diopiConstTensorHandle_t* indices_, int64_t nums_,
+    diopiConstTensorHandle_t grad_output_) {
   lib::Call call_(ctx_, "diopiIndexBackward", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
+  const lib::View zeros_like_input = lib::view_of(zeros_like_input_);
   const lib::Views indices = lib::views_of(indices_, nums_);
   const lib::View grad_output = lib::view_of(grad_output_);
+  lib::require_same_dtype(grad_input, "grad_input", zeros_like_input, "zeros_like_input");
+  lib::require_dtype(zeros_like_input, 0x19700, "zeros_like_input");
+  lib::require_dtype(indices, 0x842, "indices");
+  lib::require_same_dtype(grad_output, "grad_output", zeros_like_input, "zeros_like_input");
   if (!(call_.has(functions::aclnnInplaceZero) && call_.has(functions::aclnnIndexPutImpl))) {
     call_.note(1, "the library does not have one of aclnnInplaceZero, aclnnIndexPutImpl");
-  } else if (!(dl::ascend::indexable(indices))) {
-    call_.note(1, "not (@indexable(indices))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (@indexable(indices))", [&] { return dl::ascend::indexable(indices); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceZero, {lib::Argument{grad_input}});
         plan_.call(functions::aclnnIndexPutImpl, {
             lib::Argument{grad_input}, lib::Argument{dl::ascend::indices(call_, indices)},
@@ -43,11 +47,13 @@ diopiError_t diopiIndexPut(
   const lib::View values = lib::view_of(values_);
   const lib::Views indices = lib::views_of(indices_, indices_counts_);
   const auto accumulate = accumulate_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_same_dtype(values, "values", input, "input");
+  lib::require_dtype(indices, 0x842, "indices");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnIndexPutImpl))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnIndexPutImpl");
-  } else if (!(dl::ascend::indexable(indices))) {
-    call_.note(1, "not (@indexable(indices))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (@indexable(indices) and dtype(input) == dtype(out))", [&] { return (dl::ascend::indexable(indices) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {lib::Argument{out}, lib::Argument{input}});
         plan_.call(functions::aclnnIndexPutImpl, {
             lib::Argument{out}, lib::Argument{dl::ascend::indices(call_, indices)},
@@ -66,11 +72,12 @@ diopiError_t diopiIndexPutInp(
   const lib::View values = lib::view_of(values_);
   const lib::Views indices = lib::views_of(indices_, indices_counts_);
   const auto accumulate = accumulate_;
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_same_dtype(values, "values", input, "input");
+  lib::require_dtype(indices, 0x842, "indices");
   if (!(call_.has(functions::aclnnIndexPutImpl))) {
     call_.note(1, "the library does not have aclnnIndexPutImpl");
-  } else if (!(dl::ascend::indexable(indices))) {
-    call_.note(1, "not (@indexable(indices))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (@indexable(indices))", [&] { return dl::ascend::indexable(indices); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnIndexPutImpl, {
             lib::Argument{input}, lib::Argument{dl::ascend::indices(call_, indices)},
             lib::Argument{values}, lib::Argument{accumulate}, lib::Argument{false}});
@@ -87,11 +94,11 @@ diopiError_t diopiIndex(
   const auto out = out_;
   const lib::View input = lib::view_of(input_);
   const lib::Views indices = lib::views_of(indices_, nums_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(indices, 0x842, "indices");
   if (!(call_.has(functions::aclnnIndex))) {
     call_.note(1, "the library does not have aclnnIndex");
-  } else if (!(dl::ascend::indexable(indices))) {
-    call_.note(1, "not (@indexable(indices))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (@indexable(indices))", [&] { return dl::ascend::indexable(indices); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnIndex, {
             lib::Argument{input}, lib::Argument{dl::ascend::indices(call_, indices)},
             lib::Argument{dl::kit::library::require(call_, out, dl::ascend::indexed_shape(input, indices), dl::kit::library::dtype(input))}});

@@ -18,6 +18,8 @@ diopiError_t diopiAny(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const auto dim = dim_;
+  lib::require_dtype(out, 0x802, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAny))) {
     call_.note(1, "the library does not have aclnnAny");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -37,6 +39,8 @@ diopiError_t diopiAll(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const auto dim = dim_;
+  lib::require_dtype(out, 0x802, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAll))) {
     call_.note(1, "the library does not have aclnnAll");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -19,6 +19,7 @@ diopiError_t diopiArange(
   const lib::Scalar start = lib::scalar_of(start_);
   const lib::Scalar end = lib::scalar_of(end_);
   const lib::Scalar step = lib::scalar_of(step_);
+  lib::require_dtype(out, 0x1757, "out");
   if (!(call_.has(functions::aclnnArange))) {
     call_.note(1, "the library does not have aclnnArange");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -38,6 +39,7 @@ diopiError_t diopiLinspace(
   const lib::Scalar start = lib::scalar_of(start_);
   const lib::Scalar end = lib::scalar_of(end_);
   const int64_t steps = static_cast<int64_t>(steps_);
+  lib::require_dtype(out, 0x1757, "out");
   if (!(call_.has(functions::aclnnLinspace))) {
     call_.note(1, "the library does not have aclnnLinspace");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -56,9 +58,11 @@ diopiError_t diopiMeshGrid(
   const lib::Views outs = lib::views_of(outs_, inputsNum_);
   const lib::Views inputs = lib::views_of(inputs_, inputsNum_);
   const int64_t inputsNum = static_cast<int64_t>(inputsNum_);
+  lib::require_same_dtype(outs, "outs", inputs, "inputs");
+  lib::require_dtype(inputs, 0x19f57, "inputs");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (@alike(outs))", [&] { return dl::kit::library::alike(outs); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         for (int64_t i = 0; i < inputsNum; ++i) {
           plan_.call(functions::aclnnInplaceCopy, {
             lib::Argument{lib::at(outs, i)},

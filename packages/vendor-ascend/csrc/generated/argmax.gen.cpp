@@ -19,6 +19,9 @@ diopiError_t diopiMax(
   const lib::View max_indices = lib::view_of(max_indices_);
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_same_dtype(max, "max", input, "input");
+  lib::require_dtype(max_indices, 0x40, "max_indices");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnMaxDim))) {
     call_.note(1, "the library does not have aclnnMaxDim");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -40,6 +43,9 @@ diopiError_t diopiMin(
   const lib::View min_indices = lib::view_of(min_indices_);
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_same_dtype(min, "min", input, "input");
+  lib::require_dtype(min_indices, 0x40, "min_indices");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnMinDim))) {
     call_.note(1, "the library does not have aclnnMinDim");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -61,6 +67,8 @@ diopiError_t diopiArgmax(
   const lib::View input = lib::view_of(input_);
   const auto dim = dim_;
   const auto keepdim = keepdim_;
+  lib::require_dtype(out, 0x40, "out");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnArgMax))) {
     call_.note(1, "the library does not have aclnnArgMax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -82,6 +90,8 @@ diopiError_t diopiArgmin(
   const lib::View input = lib::view_of(input_);
   const auto dim = dim_;
   const auto keepdim = keepdim_;
+  lib::require_dtype(out, 0x40, "out");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnArgMin))) {
     call_.note(1, "the library does not have aclnnArgMin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -19,6 +19,8 @@ diopiError_t diopiAdd(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnAdd))) {
     call_.note(1, "the library does not have aclnnAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -37,6 +39,8 @@ diopiError_t diopiAddInp(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceAdd))) {
     call_.note(1, "the library does not have aclnnInplaceAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -56,6 +60,7 @@ diopiError_t diopiAddScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAdds))) {
     call_.note(1, "the library does not have aclnnAdds");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -74,6 +79,7 @@ diopiError_t diopiAddInpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceAdds))) {
     call_.note(1, "the library does not have aclnnInplaceAdds");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -93,6 +99,8 @@ diopiError_t diopiSub(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_dtype(other, 0x19757, "other");
   if (!(call_.has(functions::aclnnSub))) {
     call_.note(1, "the library does not have aclnnSub");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -111,6 +119,8 @@ diopiError_t diopiSubInp(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_dtype(other, 0x19757, "other");
   if (!(call_.has(functions::aclnnInplaceSub))) {
     call_.note(1, "the library does not have aclnnInplaceSub");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -130,6 +140,7 @@ diopiError_t diopiSubScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::aclnnSubs))) {
     call_.note(1, "the library does not have aclnnSubs");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -148,6 +159,7 @@ diopiError_t diopiSubInpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::aclnnInplaceSubs))) {
     call_.note(1, "the library does not have aclnnInplaceSubs");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -166,6 +178,8 @@ diopiError_t diopiMul(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnMul))) {
     call_.note(1, "the library does not have aclnnMul");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -181,6 +195,8 @@ diopiError_t diopiMulInp(
   lib::Call call_(ctx_, "diopiMulInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceMul))) {
     call_.note(1, "the library does not have aclnnInplaceMul");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -198,6 +214,7 @@ diopiError_t diopiMulScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnMuls))) {
     call_.note(1, "the library does not have aclnnMuls");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -213,6 +230,7 @@ diopiError_t diopiMulInpScalar(
   lib::Call call_(ctx_, "diopiMulInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceMuls))) {
     call_.note(1, "the library does not have aclnnInplaceMuls");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -230,6 +248,8 @@ diopiError_t diopiMaximum(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnMaximum))) {
     call_.note(1, "the library does not have aclnnMaximum");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -248,6 +268,8 @@ diopiError_t diopiMinimum(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnMinimum))) {
     call_.note(1, "the library does not have aclnnMinimum");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -24,11 +24,14 @@ diopiError_t dlopAttention(
   const lib::View mask = lib::view_of(mask_);
   const double scale = static_cast<double>(scale_);
   const auto is_causal = is_causal_;
+  lib::require_same_dtype(out, "out", q, "q");
+  lib::require_dtype(q, 0x1700, "q");
+  lib::require_same_dtype(k, "k", q, "q");
+  lib::require_same_dtype(v, "v", q, "q");
+  lib::require_dtype(mask, 0x1f00, "mask");
   if (!(call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(1, "the library does not have one of aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2})))))) {
-    call_.note(1, "not (not mask and not is_causal and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not mask and not is_causal and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))", [&] { return ((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2}))))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
         const lib::View tmp_log8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -50,9 +53,7 @@ diopiError_t dlopAttention(
   }
   if (!(call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnTriu) && call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(2, "the library does not have one of aclnnInplaceOne, aclnnTriu, aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2})))))) {
-    call_.note(2, "not (not mask and is_causal and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not mask and is_causal and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))", [&] { return ((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2}))))); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
         const lib::View tmp_log8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -79,9 +80,7 @@ diopiError_t dlopAttention(
   }
   if (!(call_.has(functions::aclnnLogicalNot) && call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(3, "the library does not have one of aclnnLogicalNot, aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!(lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2})))))) {
-    call_.note(3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))");
-  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))", [&] { return (lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2}))))); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
         const lib::View tmp_log8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -124,11 +123,18 @@ diopiError_t dlopAttentionBackward(
   const lib::View mask = lib::view_of(mask_);
   const double scale = static_cast<double>(scale_);
   const auto is_causal = is_causal_;
+  lib::require_same_dtype(grad_q, "grad_q", grad_out, "grad_out");
+  lib::require_same_dtype(grad_k, "grad_k", grad_out, "grad_out");
+  lib::require_same_dtype(grad_v, "grad_v", grad_out, "grad_out");
+  lib::require_dtype(grad_out, 0x1700, "grad_out");
+  lib::require_same_dtype(q, "q", grad_out, "grad_out");
+  lib::require_same_dtype(k, "k", grad_out, "grad_out");
+  lib::require_same_dtype(v, "v", grad_out, "grad_out");
+  lib::require_same_dtype(out, "out", grad_out, "grad_out");
+  lib::require_dtype(mask, 0x1f00, "mask");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnFlashAttentionScoreGrad");
-  } else if (!((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
-    call_.note(1, "not (not mask and not is_causal and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not mask and not is_causal and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))", [&] { return ((!lib::present(mask)) && (!is_causal) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
         plan_.call(functions::aclnnInplaceCopy, {
@@ -149,9 +155,7 @@ diopiError_t dlopAttentionBackward(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnTriu) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(2, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnTriu, aclnnFlashAttentionScoreGrad");
-  } else if (!((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
-    call_.note(2, "not (not mask and is_causal and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not mask and is_causal and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))", [&] { return ((!lib::present(mask)) && is_causal && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
         const lib::View tmp_all = call_.temporary(lib::Dtype{diopi_dtype_bool}, lib::Ints{int64_t{1}, int64_t{1}, dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(k, int64_t{2})});
@@ -177,9 +181,7 @@ diopiError_t dlopAttentionBackward(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnLogicalNot) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(3, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnLogicalNot, aclnnFlashAttentionScoreGrad");
-  } else if (!(lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
-    call_.note(3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
-  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))", [&] { return (lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v)); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
         const lib::View tmp_hidden = call_.temporary(lib::dtype(mask), lib::shape(mask));
@@ -220,11 +222,15 @@ diopiError_t diopiFlashAttention(
   const auto is_causal = is_causal_;
   const int64_t window_size_left = static_cast<int64_t>(window_size_left_);
   const int64_t window_size_right = static_cast<int64_t>(window_size_right_);
+  lib::require_same_dtype(attention_out, "attention_out", q, "q");
+  lib::require_dtype(softmax_lse, 0x200, "softmax_lse");
+  lib::require_dtype(q, 0x1700, "q");
+  lib::require_same_dtype(k, "k", q, "q");
+  lib::require_same_dtype(v, "v", q, "q");
+  lib::require_dtype(alibi_slopes, 0x200, "alibi_slopes");
   if (!(call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(1, "the library does not have one of aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal) && dl::kit::library::same_shape(q, attention_out) && dl::kit::library::same_shape(k, v))) {
-    call_.note(1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal and same_shape(q, attention_out) and same_shape(k, v))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal and same_shape(q, attention_out) and same_shape(k, v))", [&] { return ((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal) && dl::kit::library::same_shape(q, attention_out) && dl::kit::library::same_shape(k, v)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
         const lib::View tmp_log8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -270,11 +276,19 @@ diopiError_t diopiFlashAttentionBackward(
   const auto is_causal = is_causal_;
   const int64_t window_size_left = static_cast<int64_t>(window_size_left_);
   const int64_t window_size_right = static_cast<int64_t>(window_size_right_);
+  lib::require_same_dtype(grad_q, "grad_q", grad_output, "grad_output");
+  lib::require_same_dtype(grad_k, "grad_k", grad_output, "grad_output");
+  lib::require_same_dtype(grad_v, "grad_v", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(q, "q", grad_output, "grad_output");
+  lib::require_same_dtype(k, "k", grad_output, "grad_output");
+  lib::require_same_dtype(v, "v", grad_output, "grad_output");
+  lib::require_dtype(alibi_slopes, 0x200, "alibi_slopes");
+  lib::require_same_dtype(attention_out, "attention_out", grad_output, "grad_output");
+  lib::require_dtype(softmax_lse, 0x200, "softmax_lse");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnFlashAttentionScoreGrad");
-  } else if (!((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, attention_out) && dl::kit::library::same_shape(q, grad_output) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
-    call_.note(1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal and same_shape(k, v) and same_shape(q, attention_out) and same_shape(q, grad_output) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not alibi_slopes and p_dropout == 0 and window_size_left < 0 and window_size_right < 0 and not is_causal and same_shape(k, v) and same_shape(q, attention_out) and same_shape(q, grad_output) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))", [&] { return ((!lib::present(alibi_slopes)) && (p_dropout == int64_t{0}) && (window_size_left < int64_t{0}) && (window_size_right < int64_t{0}) && (!is_causal) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, attention_out) && dl::kit::library::same_shape(q, grad_output) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
         plan_.call(functions::aclnnInplaceCopy, {
@@ -301,7 +315,7 @@ diopiError_t diopiMultiHeadAttention(
     diopiContextHandle_t ctx_, diopiTensorHandle_t q_, diopiTensorHandle_t k_,
     diopiTensorHandle_t v_, double dropout_p_, bool is_causal_, bool return_debug_mask_,
     double scale_, diopiTensorHandle_t out_, diopiTensorHandle_t softmax_lse_,
-    diopiGeneratorHandle_t, diopiTensorHandle_t) {
+    diopiGeneratorHandle_t, diopiTensorHandle_t debug_attn_mask_) {
   lib::Call call_(ctx_, "diopiMultiHeadAttention", backend_of(ctx_));
   const lib::View q = lib::view_of(q_);
   const lib::View k = lib::view_of(k_);
@@ -312,11 +326,16 @@ diopiError_t diopiMultiHeadAttention(
   const double scale = static_cast<double>(scale_);
   const lib::View out = lib::view_of(out_);
   const lib::View softmax_lse = lib::view_of(softmax_lse_);
+  const lib::View debug_attn_mask = lib::view_of(debug_attn_mask_);
+  lib::require_dtype(q, 0x1700, "q");
+  lib::require_same_dtype(k, "k", q, "q");
+  lib::require_same_dtype(v, "v", q, "q");
+  lib::require_same_dtype(out, "out", q, "q");
+  lib::require_dtype(softmax_lse, 0x1700, "softmax_lse");
+  lib::require_dtype(debug_attn_mask, 0x1f02, "debug_attn_mask");
   if (!(call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(1, "the library does not have one of aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (!((dropout_p == int64_t{0}) && (!is_causal) && (!return_debug_mask) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v))) {
-    call_.note(1, "not (dropout_p == 0 and not is_causal and not return_debug_mask and dtype(softmax_lse) == float32 and same_shape(q, out) and same_shape(k, v))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dropout_p == 0 and not is_causal and not return_debug_mask and dtype(softmax_lse) == float32 and same_shape(q, out) and same_shape(k, v))", [&] { return ((dropout_p == int64_t{0}) && (!is_causal) && (!return_debug_mask) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
         const lib::View tmp_log8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
@@ -358,11 +377,18 @@ diopiError_t diopiMultiHeadAttentionBackward(
   const lib::View grad_q = lib::view_of(grad_q_);
   const lib::View grad_k = lib::view_of(grad_k_);
   const lib::View grad_v = lib::view_of(grad_v_);
+  lib::require_dtype(grad_out, 0x1700, "grad_out");
+  lib::require_same_dtype(q, "q", grad_out, "grad_out");
+  lib::require_same_dtype(k, "k", grad_out, "grad_out");
+  lib::require_same_dtype(v, "v", grad_out, "grad_out");
+  lib::require_same_dtype(out, "out", grad_out, "grad_out");
+  lib::require_dtype(softmax_lse, 0x1700, "softmax_lse");
+  lib::require_same_dtype(grad_q, "grad_q", grad_out, "grad_out");
+  lib::require_same_dtype(grad_k, "grad_k", grad_out, "grad_out");
+  lib::require_same_dtype(grad_v, "grad_v", grad_out, "grad_out");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnFlashAttentionScoreGrad");
-  } else if (!((dropout_p == int64_t{0}) && (!is_causal) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v))) {
-    call_.note(1, "not (dropout_p == 0 and not is_causal and dtype(softmax_lse) == float32 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dropout_p == 0 and not is_causal and dtype(softmax_lse) == float32 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))", [&] { return ((dropout_p == int64_t{0}) && (!is_causal) && lib::equal(dl::kit::library::dtype(softmax_lse), lib::Dtype{diopi_dtype_float32}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(q, int64_t{1}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
         plan_.call(functions::aclnnInplaceCopy, {

@@ -18,6 +18,9 @@ diopiError_t diopiDestIndexCopyKV(
   const lib::View out = lib::view_of(out_);
   const lib::View k = lib::view_of(k_);
   const lib::View dest_loc = lib::view_of(dest_loc_);
+  lib::require_dtype(out, 0x1700, "out");
+  lib::require_same_dtype(k, "k", out, "out");
+  lib::require_dtype(dest_loc, 0x50, "dest_loc");
   if (!(call_.has(functions::aclnnInplaceIndexCopy))) {
     call_.note(1, "the library does not have aclnnInplaceIndexCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

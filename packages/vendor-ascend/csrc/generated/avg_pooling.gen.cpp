@@ -23,6 +23,8 @@ diopiError_t diopiAvgPool1d(
   const lib::Ints padding = lib::ints_of(padding_);
   const auto ceil_mode = ceil_mode_;
   const auto count_include_pad = count_include_pad_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAvgPool2d))) {
     call_.note(1, "the library does not have aclnnAvgPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -54,6 +56,9 @@ diopiError_t diopiAvgPool1dBackward(
   const lib::Ints padding = lib::ints_of(padding_);
   const auto ceil_mode = ceil_mode_;
   const auto count_include_pad = count_include_pad_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnAvgPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAvgPool2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -79,6 +84,8 @@ diopiError_t diopiAdaptiveAvgPool1d(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAdaptiveAvgPool2d))) {
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -99,6 +106,9 @@ diopiError_t diopiAdaptiveAvgPool1dBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnAdaptiveAvgPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -125,6 +135,8 @@ diopiError_t diopiAvgPool2d(
   const auto ceil_mode = ceil_mode_;
   const auto count_include_pad = count_include_pad_;
   const auto divisor_override = divisor_override_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAvgPool2d))) {
     call_.note(1, "the library does not have aclnnAvgPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -156,6 +168,9 @@ diopiError_t diopiAvgPool2dBackward(
   const auto ceil_mode = ceil_mode_;
   const auto count_include_pad = count_include_pad_;
   const auto divisor_override = divisor_override_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnAvgPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAvgPool2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -180,6 +195,8 @@ diopiError_t diopiAdaptiveAvgPool2d(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAdaptiveAvgPool2d))) {
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -199,6 +216,9 @@ diopiError_t diopiAdaptiveAvgPool2dBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnAdaptiveAvgPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -223,6 +243,8 @@ diopiError_t diopiAvgPool3d(
   const auto ceil_mode = ceil_mode_;
   const auto count_include_pad = count_include_pad_;
   const auto divisor_override = divisor_override_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAvgPool3d))) {
     call_.note(1, "the library does not have aclnnAvgPool3d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -254,6 +276,9 @@ diopiError_t diopiAvgPool3dBackward(
   const auto ceil_mode = ceil_mode_;
   const auto count_include_pad = count_include_pad_;
   const auto divisor_override = divisor_override_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnAvgPool3dBackward))) {
     call_.note(1, "the library does not have aclnnAvgPool3dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -278,6 +303,8 @@ diopiError_t diopiAdaptiveAvgPool3d(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAdaptiveAvgPool3d))) {
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool3d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -297,6 +324,9 @@ diopiError_t diopiAdaptiveAvgPool3dBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnAdaptiveAvgPool3dBackward))) {
     call_.note(1, "the library does not have aclnnAdaptiveAvgPool3dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

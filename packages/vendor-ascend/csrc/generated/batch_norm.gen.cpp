@@ -31,6 +31,9 @@ diopiError_t diopiBatchNormBackward(
   const lib::View save_invstd = lib::view_of(save_invstd_);
   const auto training = training_;
   const double eps = static_cast<double>(eps_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnBatchNormBackward))) {
     call_.note(1, "the library does not have aclnnBatchNormBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -64,11 +67,11 @@ diopiError_t diopiBatchNorm(
   const auto training = training_;
   const double momentum = static_cast<double>(momentum_);
   const double eps = static_cast<double>(eps_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnBatchNorm))) {
     call_.note(1, "the library does not have aclnnBatchNorm");
-  } else if (!(lib::present(save_mean) && lib::present(save_invstd) && (dl::kit::library::numel(save_mean) == dl::kit::library::size(input, int64_t{1})) && (dl::kit::library::numel(save_invstd) == dl::kit::library::size(input, int64_t{1})))) {
-    call_.note(1, "not (save_mean and save_invstd and numel(save_mean) == size(input, 1) and numel(save_invstd) == size(input, 1))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (save_mean and save_invstd and numel(save_mean) == size(input, 1) and numel(save_invstd) == size(input, 1))", [&] { return (lib::present(save_mean) && lib::present(save_invstd) && (dl::kit::library::numel(save_mean) == dl::kit::library::size(input, int64_t{1})) && (dl::kit::library::numel(save_invstd) == dl::kit::library::size(input, int64_t{1}))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnBatchNorm, {
             lib::Argument{input}, lib::Argument{weight}, lib::Argument{bias},
             lib::Argument{running_mean}, lib::Argument{running_var}, lib::Argument{training},
@@ -79,9 +82,7 @@ diopiError_t diopiBatchNorm(
   }
   if (!(call_.has(functions::aclnnBatchNorm))) {
     call_.note(2, "the library does not have aclnnBatchNorm");
-  } else if (!((!lib::present(save_mean)) && (!lib::present(save_invstd)))) {
-    call_.note(2, "not (not save_mean and not save_invstd)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not save_mean and not save_invstd)", [&] { return ((!lib::present(save_mean)) && (!lib::present(save_invstd))); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_mean = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(input, int64_t{1})});
         const lib::View tmp_invstd = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(input, int64_t{1})});
         plan_.call(functions::aclnnBatchNorm, {

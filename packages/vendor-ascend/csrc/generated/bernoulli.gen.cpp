@@ -19,6 +19,8 @@ diopiError_t diopiBernoulli(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const auto generator = generator_;
+  lib::require_dtype(out, 0x1f57, "out");
+  lib::require_dtype(input, 0x1700, "input");
   if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_bernoulli_of(call_, generator, input, out));
       })) {
@@ -32,6 +34,7 @@ diopiError_t diopiBernoulliInp(
   lib::Call call_(ctx_, "diopiBernoulliInp", backend_of(ctx_));
   const lib::View inout = lib::view_of(inout_);
   const auto generator = generator_;
+  lib::require_dtype(inout, 0x1700, "inout");
   if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_bernoulli_of(call_, generator, inout, inout));
       })) {
@@ -47,6 +50,7 @@ diopiError_t diopiBernoulliScalar(
   const lib::View out = lib::view_of(out_);
   const double p = static_cast<double>(p_);
   const auto generator = generator_;
+  lib::require_dtype(out, 0x1f57, "out");
   if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_bernoulli(call_, generator, p, out));
       })) {
@@ -65,20 +69,19 @@ diopiError_t diopiDropout(
   const double p = static_cast<double>(p_);
   const auto train = train_;
   const auto generator = generator_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(mask, 0x802, "mask");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
-  } else if (!((!train) && dl::kit::library::same_shape(input, out))) {
-    call_.note(1, "not (not train and same_shape(input, out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not train and same_shape(input, out))", [&] { return ((!train) && dl::kit::library::same_shape(input, out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {lib::Argument{out}, lib::Argument{input}});
       })) {
     return diopiSuccess;
   }
   if (!(call_.has(functions::aclnnCast) && call_.has(functions::aclnnMul) && call_.has(functions::aclnnInplaceMuls))) {
     call_.note(2, "the library does not have one of aclnnCast, aclnnMul, aclnnInplaceMuls");
-  } else if (!(train && (p < int64_t{1}) && dl::kit::library::same_shape(input, out))) {
-    call_.note(2, "not (train and p < 1 and same_shape(input, out))");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (train and p < 1 and same_shape(input, out))", [&] { return (train && (p < int64_t{1}) && dl::kit::library::same_shape(input, out)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_kept = call_.temporary(dl::kit::library::dtype(input), dl::kit::library::shape(mask));
         plan_.act(dl::kit::library::draw_bernoulli(call_, generator, (int64_t{1} - p), mask));
         plan_.call(functions::aclnnCast, {
@@ -93,9 +96,7 @@ diopiError_t diopiDropout(
   }
   if (!(call_.has(functions::aclnnInplaceZero))) {
     call_.note(3, "the library does not have aclnnInplaceZero");
-  } else if (!(train && dl::kit::library::same_shape(input, out))) {
-    call_.note(3, "not (train and same_shape(input, out))");
-  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (train and p == 1 and same_shape(input, out))", [&] { return (train && (p == int64_t{1}) && dl::kit::library::same_shape(input, out)); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_bernoulli(call_, generator, static_cast<double>(int64_t{0}), mask));
         plan_.call(functions::aclnnInplaceZero, {lib::Argument{out}});
       })) {
@@ -113,11 +114,11 @@ diopiError_t diopiDropoutInp(
   const double p = static_cast<double>(p_);
   const auto train = train_;
   const auto generator = generator_;
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(mask, 0x802, "mask");
   if (!(call_.has(functions::aclnnInplaceMuls))) {
     call_.note(1, "the library does not have aclnnInplaceMuls");
-  } else if (!(!train)) {
-    call_.note(1, "not (not train)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not train)", [&] { return (!train); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceMuls, {
             lib::Argument{input}, lib::Argument{lib::scalar_of(int64_t{1})}});
       })) {
@@ -125,9 +126,7 @@ diopiError_t diopiDropoutInp(
   }
   if (!(call_.has(functions::aclnnCast) && call_.has(functions::aclnnInplaceMul) && call_.has(functions::aclnnInplaceMuls))) {
     call_.note(2, "the library does not have one of aclnnCast, aclnnInplaceMul, aclnnInplaceMuls");
-  } else if (!(train && (p < int64_t{1}))) {
-    call_.note(2, "not (train and p < 1)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (train and p < 1)", [&] { return (train && (p < int64_t{1})); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_kept = call_.temporary(dl::kit::library::dtype(input), dl::kit::library::shape(mask));
         plan_.act(dl::kit::library::draw_bernoulli(call_, generator, (int64_t{1} - p), mask));
         plan_.call(functions::aclnnCast, {
@@ -141,9 +140,7 @@ diopiError_t diopiDropoutInp(
   }
   if (!(call_.has(functions::aclnnInplaceZero))) {
     call_.note(3, "the library does not have aclnnInplaceZero");
-  } else if (!(train)) {
-    call_.note(3, "not train");
-  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (train and p == 1)", [&] { return (train && (p == int64_t{1})); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_bernoulli(call_, generator, static_cast<double>(int64_t{0}), mask));
         plan_.call(functions::aclnnInplaceZero, {lib::Argument{input}});
       })) {

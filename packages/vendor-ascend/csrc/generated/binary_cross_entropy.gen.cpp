@@ -22,6 +22,11 @@ diopiError_t diopiBCEWithLogits(
   const lib::View weight = lib::view_of(weight_);
   const lib::View pos_weight = lib::view_of(pos_weight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(target, 0x1f57, "target");
+  lib::require_dtype(weight, 0x1f57, "weight");
+  lib::require_dtype(pos_weight, 0x1f57, "pos_weight");
   if (!(call_.has(functions::aclnnBinaryCrossEntropyWithLogits))) {
     call_.note(1, "the library does not have aclnnBinaryCrossEntropyWithLogits");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -47,6 +52,12 @@ diopiError_t diopiBCEWithLogitsBackward(
   const lib::View weight = lib::view_of(weight_);
   const lib::View pos_weight = lib::view_of(pos_weight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(target, 0x1f57, "target");
+  lib::require_dtype(weight, 0x1f57, "weight");
+  lib::require_dtype(pos_weight, 0x1f57, "pos_weight");
   if (!(call_.has(functions::aclnnBinaryCrossEntropyWithLogitsBackward))) {
     call_.note(1, "the library does not have aclnnBinaryCrossEntropyWithLogitsBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -69,6 +80,10 @@ diopiError_t diopiBCELoss(
   const lib::View target = lib::view_of(target_);
   const lib::View weight = lib::view_of(weight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(target, 0x1f57, "target");
+  lib::require_dtype(weight, 0x1f57, "weight");
   if (!(call_.has(functions::aclnnBinaryCrossEntropy))) {
     call_.note(1, "the library does not have aclnnBinaryCrossEntropy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -92,6 +107,11 @@ diopiError_t diopiBCELossBackward(
   const lib::View target = lib::view_of(target_);
   const lib::View weight = lib::view_of(weight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(target, 0x1f57, "target");
+  lib::require_dtype(weight, 0x1f57, "weight");
   if (!(call_.has(functions::aclnnBinaryCrossEntropyBackward))) {
     call_.note(1, "the library does not have aclnnBinaryCrossEntropyBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

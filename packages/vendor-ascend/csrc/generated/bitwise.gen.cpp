@@ -18,6 +18,8 @@ diopiError_t diopiBitwiseAnd(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x857, "input");
+  lib::require_dtype(other, 0x857, "other");
   if (!(call_.has(functions::aclnnBitwiseAndTensor))) {
     call_.note(1, "the library does not have aclnnBitwiseAndTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -34,6 +36,8 @@ diopiError_t diopiBitwiseAndInp(
   lib::Call call_(ctx_, "diopiBitwiseAndInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x857, "input");
+  lib::require_dtype(other, 0x857, "other");
   if (!(call_.has(functions::aclnnInplaceBitwiseAndTensor))) {
     call_.note(1, "the library does not have aclnnInplaceBitwiseAndTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -51,6 +55,7 @@ diopiError_t diopiBitwiseAndScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x857, "input");
   if (!(call_.has(functions::aclnnBitwiseAndScalar))) {
     call_.note(1, "the library does not have aclnnBitwiseAndScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -67,6 +72,7 @@ diopiError_t diopiBitwiseAndInpScalar(
   lib::Call call_(ctx_, "diopiBitwiseAndInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x857, "input");
   if (!(call_.has(functions::aclnnInplaceBitwiseAndScalar))) {
     call_.note(1, "the library does not have aclnnInplaceBitwiseAndScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -84,6 +90,8 @@ diopiError_t diopiBitwiseOr(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x857, "input");
+  lib::require_dtype(other, 0x857, "other");
   if (!(call_.has(functions::aclnnBitwiseOrTensor))) {
     call_.note(1, "the library does not have aclnnBitwiseOrTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -100,6 +108,8 @@ diopiError_t diopiBitwiseOrInp(
   lib::Call call_(ctx_, "diopiBitwiseOrInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x857, "input");
+  lib::require_dtype(other, 0x857, "other");
   if (!(call_.has(functions::aclnnInplaceBitwiseOrTensor))) {
     call_.note(1, "the library does not have aclnnInplaceBitwiseOrTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -117,6 +127,7 @@ diopiError_t diopiBitwiseOrScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x857, "input");
   if (!(call_.has(functions::aclnnBitwiseOrScalar))) {
     call_.note(1, "the library does not have aclnnBitwiseOrScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -133,6 +144,7 @@ diopiError_t diopiBitwiseOrInpScalar(
   lib::Call call_(ctx_, "diopiBitwiseOrInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x857, "input");
   if (!(call_.has(functions::aclnnInplaceBitwiseOrScalar))) {
     call_.note(1, "the library does not have aclnnInplaceBitwiseOrScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -148,6 +160,8 @@ diopiError_t diopiBitwiseNot(
   lib::Call call_(ctx_, "diopiBitwiseNot", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x857, "input");
   if (!(call_.has(functions::aclnnBitwiseNot))) {
     call_.note(1, "the library does not have aclnnBitwiseNot");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -161,6 +175,7 @@ diopiError_t diopiBitwiseNot(
 diopiError_t diopiBitwiseNotInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiBitwiseNotInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x857, "input");
   if (!(call_.has(functions::aclnnBitwiseNot))) {
     call_.note(1, "the library does not have aclnnBitwiseNot");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -22,6 +22,11 @@ diopiError_t diopiCdistBackward(
   const lib::View input2 = lib::view_of(input2_);
   const double p = static_cast<double>(p_);
   const lib::View cdist = lib::view_of(cdist_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x600, "grad_output");
+  lib::require_same_dtype(input1, "input1", grad_output, "grad_output");
+  lib::require_same_dtype(input2, "input2", grad_output, "grad_output");
+  lib::require_same_dtype(cdist, "cdist", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnCdistBackward))) {
     call_.note(1, "the library does not have aclnnCdistBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -43,6 +48,9 @@ diopiError_t diopiCdist(
   const lib::View input2 = lib::view_of(input2_);
   const double p = static_cast<double>(p_);
   const auto compute_mode = compute_mode_;
+  lib::require_same_dtype(out, "out", input1, "input1");
+  lib::require_dtype(input1, 0x600, "input1");
+  lib::require_same_dtype(input2, "input2", input1, "input1");
   if (!(call_.has(functions::aclnnCdist))) {
     call_.note(1, "the library does not have aclnnCdist");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -19,6 +19,8 @@ diopiError_t diopiClampScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar min = lib::scalar_of(min_);
   const lib::Scalar max = lib::scalar_of(max_);
+  lib::require_dtype(out, 0x1757, "out");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnClamp))) {
     call_.note(1, "the library does not have aclnnClamp");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -37,6 +39,7 @@ diopiError_t diopiClampInpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar min = lib::scalar_of(min_);
   const lib::Scalar max = lib::scalar_of(max_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnClamp))) {
     call_.note(1, "the library does not have aclnnClamp");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -56,9 +59,13 @@ diopiError_t diopiClamp(
   const lib::View input = lib::view_of(input_);
   const lib::View min = lib::view_of(min_);
   const lib::View max = lib::view_of(max_);
+  lib::require_dtype(out, 0x1757, "out");
+  lib::require_dtype(input, 0x1757, "input");
+  lib::require_dtype(min, 0x1757, "min");
+  lib::require_dtype(max, 0x1757, "max");
   if (!(call_.has(functions::aclnnClampTensor))) {
     call_.note(1, "the library does not have aclnnClampTensor");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input) or ((not min or dtype(min) == dtype(input)) and (not max or dtype(max) == dtype(input))))", [&] { return (dl::kit::library::is_floating(input) || (((!lib::present(min)) || lib::equal(dl::kit::library::dtype(min), dl::kit::library::dtype(input))) && ((!lib::present(max)) || lib::equal(dl::kit::library::dtype(max), dl::kit::library::dtype(input))))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnClampTensor, {
             lib::Argument{input}, lib::Argument{min}, lib::Argument{max}, lib::Argument{out}});
       })) {
@@ -74,9 +81,12 @@ diopiError_t diopiClampInp(
   const lib::View input = lib::view_of(input_);
   const lib::View min = lib::view_of(min_);
   const lib::View max = lib::view_of(max_);
+  lib::require_dtype(input, 0x1757, "input");
+  lib::require_dtype(min, 0x1757, "min");
+  lib::require_dtype(max, 0x1757, "max");
   if (!(call_.has(functions::aclnnClampTensor))) {
     call_.note(1, "the library does not have aclnnClampTensor");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input) or ((not min or dtype(min) == dtype(input)) and (not max or dtype(max) == dtype(input))))", [&] { return (dl::kit::library::is_floating(input) || (((!lib::present(min)) || lib::equal(dl::kit::library::dtype(min), dl::kit::library::dtype(input))) && ((!lib::present(max)) || lib::equal(dl::kit::library::dtype(max), dl::kit::library::dtype(input))))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnClampTensor, {
             lib::Argument{input}, lib::Argument{min}, lib::Argument{max}, lib::Argument{input}});
       })) {
@@ -92,6 +102,8 @@ diopiError_t diopiClampMaxScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar max = lib::scalar_of(max_);
+  lib::require_dtype(out, 0x1757, "out");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnClampMax))) {
     call_.note(1, "the library does not have aclnnClampMax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -108,6 +120,7 @@ diopiError_t diopiClampMaxInpScalar(
   lib::Call call_(ctx_, "diopiClampMaxInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar max = lib::scalar_of(max_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnInplaceClampMax))) {
     call_.note(1, "the library does not have aclnnInplaceClampMax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -125,9 +138,12 @@ diopiError_t diopiClampMax(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View max = lib::view_of(max_);
+  lib::require_dtype(out, 0x1757, "out");
+  lib::require_dtype(input, 0x1757, "input");
+  lib::require_dtype(max, 0x1757, "max");
   if (!(call_.has(functions::aclnnClampMaxTensor))) {
     call_.note(1, "the library does not have aclnnClampMaxTensor");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input) or dtype(max) == dtype(input))", [&] { return (dl::kit::library::is_floating(input) || lib::equal(dl::kit::library::dtype(max), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnClampMaxTensor, {
             lib::Argument{input}, lib::Argument{max}, lib::Argument{out}});
       })) {
@@ -141,9 +157,11 @@ diopiError_t diopiClampMaxInp(
   lib::Call call_(ctx_, "diopiClampMaxInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View max = lib::view_of(max_);
+  lib::require_dtype(input, 0x1757, "input");
+  lib::require_dtype(max, 0x1757, "max");
   if (!(call_.has(functions::aclnnInplaceClampMaxTensor))) {
     call_.note(1, "the library does not have aclnnInplaceClampMaxTensor");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input) or dtype(max) == dtype(input))", [&] { return (dl::kit::library::is_floating(input) || lib::equal(dl::kit::library::dtype(max), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceClampMaxTensor, {lib::Argument{input}, lib::Argument{max}});
       })) {
     return diopiSuccess;
@@ -158,6 +176,8 @@ diopiError_t diopiClampMinScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar min = lib::scalar_of(min_);
+  lib::require_dtype(out, 0x1757, "out");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnClampMin))) {
     call_.note(1, "the library does not have aclnnClampMin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -174,6 +194,7 @@ diopiError_t diopiClampMinInpScalar(
   lib::Call call_(ctx_, "diopiClampMinInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar min = lib::scalar_of(min_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnClampMin))) {
     call_.note(1, "the library does not have aclnnClampMin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -192,9 +213,12 @@ diopiError_t diopiClampMin(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View min = lib::view_of(min_);
+  lib::require_dtype(out, 0x1757, "out");
+  lib::require_dtype(input, 0x1757, "input");
+  lib::require_dtype(min, 0x1757, "min");
   if (!(call_.has(functions::aclnnClampMinTensor))) {
     call_.note(1, "the library does not have aclnnClampMinTensor");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input) or dtype(min) == dtype(input))", [&] { return (dl::kit::library::is_floating(input) || lib::equal(dl::kit::library::dtype(min), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnClampMinTensor, {
             lib::Argument{input}, lib::Argument{min}, lib::Argument{out}});
       })) {
@@ -208,9 +232,11 @@ diopiError_t diopiClampMinInp(
   lib::Call call_(ctx_, "diopiClampMinInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View min = lib::view_of(min_);
+  lib::require_dtype(input, 0x1757, "input");
+  lib::require_dtype(min, 0x1757, "min");
   if (!(call_.has(functions::aclnnInplaceClampMinTensor))) {
     call_.note(1, "the library does not have aclnnInplaceClampMinTensor");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input) or dtype(min) == dtype(input))", [&] { return (dl::kit::library::is_floating(input) || lib::equal(dl::kit::library::dtype(min), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceClampMinTensor, {lib::Argument{input}, lib::Argument{min}});
       })) {
     return diopiSuccess;

@@ -18,6 +18,9 @@ diopiError_t diopiEq(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnEqTensor))) {
     call_.note(1, "the library does not have aclnnEqTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -34,6 +37,8 @@ diopiError_t diopiEqInp(
   lib::Call call_(ctx_, "diopiEqInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceEqTensor))) {
     call_.note(1, "the library does not have aclnnInplaceEqTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -51,6 +56,8 @@ diopiError_t diopiEqScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnEqScalar))) {
     call_.note(1, "the library does not have aclnnEqScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -67,6 +74,7 @@ diopiError_t diopiEqInpScalar(
   lib::Call call_(ctx_, "diopiEqInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceEqScalar))) {
     call_.note(1, "the library does not have aclnnInplaceEqScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -84,6 +92,9 @@ diopiError_t diopiNe(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnNeTensor))) {
     call_.note(1, "the library does not have aclnnNeTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -100,6 +111,8 @@ diopiError_t diopiNeInp(
   lib::Call call_(ctx_, "diopiNeInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceNeTensor))) {
     call_.note(1, "the library does not have aclnnInplaceNeTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -117,6 +130,8 @@ diopiError_t diopiNeScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnNeScalar))) {
     call_.note(1, "the library does not have aclnnNeScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -133,6 +148,7 @@ diopiError_t diopiNeInpScalar(
   lib::Call call_(ctx_, "diopiNeInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceNeScalar))) {
     call_.note(1, "the library does not have aclnnInplaceNeScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -150,6 +166,9 @@ diopiError_t diopiGe(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnGeTensor))) {
     call_.note(1, "the library does not have aclnnGeTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -166,6 +185,8 @@ diopiError_t diopiGeInp(
   lib::Call call_(ctx_, "diopiGeInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnInplaceGeTensor))) {
     call_.note(1, "the library does not have aclnnInplaceGeTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -183,6 +204,8 @@ diopiError_t diopiGeScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnGeScalar))) {
     call_.note(1, "the library does not have aclnnGeScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -199,6 +222,7 @@ diopiError_t diopiGeInpScalar(
   lib::Call call_(ctx_, "diopiGeInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnInplaceGeScalar))) {
     call_.note(1, "the library does not have aclnnInplaceGeScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -216,6 +240,9 @@ diopiError_t diopiGt(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnGtTensor))) {
     call_.note(1, "the library does not have aclnnGtTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -232,6 +259,8 @@ diopiError_t diopiGtInp(
   lib::Call call_(ctx_, "diopiGtInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnInplaceGtTensor))) {
     call_.note(1, "the library does not have aclnnInplaceGtTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -249,6 +278,8 @@ diopiError_t diopiGtScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnGtScalar))) {
     call_.note(1, "the library does not have aclnnGtScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -265,6 +296,7 @@ diopiError_t diopiGtInpScalar(
   lib::Call call_(ctx_, "diopiGtInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnInplaceGtScalar))) {
     call_.note(1, "the library does not have aclnnInplaceGtScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -282,6 +314,9 @@ diopiError_t diopiLe(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnLeTensor))) {
     call_.note(1, "the library does not have aclnnLeTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -298,6 +333,8 @@ diopiError_t diopiLeInp(
   lib::Call call_(ctx_, "diopiLeInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnInplaceLeTensor))) {
     call_.note(1, "the library does not have aclnnInplaceLeTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -315,6 +352,8 @@ diopiError_t diopiLeScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnLeScalar))) {
     call_.note(1, "the library does not have aclnnLeScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -331,6 +370,7 @@ diopiError_t diopiLeInpScalar(
   lib::Call call_(ctx_, "diopiLeInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnInplaceLeScalar))) {
     call_.note(1, "the library does not have aclnnInplaceLeScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -348,6 +388,9 @@ diopiError_t diopiLt(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnLtTensor))) {
     call_.note(1, "the library does not have aclnnLtTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -364,6 +407,8 @@ diopiError_t diopiLtInp(
   lib::Call call_(ctx_, "diopiLtInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::aclnnInplaceLtTensor))) {
     call_.note(1, "the library does not have aclnnInplaceLtTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -381,6 +426,8 @@ diopiError_t diopiLtScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnLtScalar))) {
     call_.note(1, "the library does not have aclnnLtScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -397,6 +444,7 @@ diopiError_t diopiLtInpScalar(
   lib::Call call_(ctx_, "diopiLtInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnInplaceLtScalar))) {
     call_.note(1, "the library does not have aclnnInplaceLtScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -412,6 +460,8 @@ diopiError_t diopiIsNan(
   lib::Call call_(ctx_, "diopiIsNan", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnNeTensor))) {
     call_.note(1, "the library does not have aclnnNeTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -427,6 +477,10 @@ diopiError_t diopiEqual(
     diopiContextHandle_t ctx_, bool* out_, diopiConstTensorHandle_t input_,
     diopiConstTensorHandle_t other_) {
   lib::Call call_(ctx_, "diopiEqual", backend_of(ctx_));
+  const lib::View input = lib::view_of(input_);
+  const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnEqual))) {
     call_.note(1, "the library does not have aclnnEqual");
   } else {

@@ -18,6 +18,8 @@ diopiError_t diopiPolar(
   const lib::View out = lib::view_of(out_);
   const lib::View abs = lib::view_of(abs_);
   const lib::View angle = lib::view_of(angle_);
+  lib::require_dtype(abs, 0x600, "abs");
+  lib::require_same_dtype(angle, "angle", abs, "abs");
   if (!(call_.has(functions::aclnnPolar))) {
     call_.note(1, "the library does not have aclnnPolar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -35,6 +37,8 @@ diopiError_t diopiComplex(
   const lib::View out = lib::view_of(out_);
   const lib::View real = lib::view_of(real_);
   const lib::View imag = lib::view_of(imag_);
+  lib::require_dtype(real, 0x700, "real");
+  lib::require_same_dtype(imag, "imag", real, "real");
   if (!(call_.has(functions::aclnnComplex))) {
     call_.note(1, "the library does not have aclnnComplex");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -50,11 +54,11 @@ diopiError_t diopiConj(
   lib::Call call_(ctx_, "diopiConj", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
-  } else if (!(!dl::kit::library::is_complex(input))) {
-    call_.note(1, "not (not is_complex(input))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not is_complex(input))", [&] { return (!dl::kit::library::is_complex(input)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {lib::Argument{out}, lib::Argument{input}});
       })) {
     return diopiSuccess;
@@ -67,6 +71,7 @@ diopiError_t diopiReal(
   lib::Call call_(ctx_, "diopiReal", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x18000, "input");
   if (!(call_.has(functions::aclnnReal))) {
     call_.note(1, "the library does not have aclnnReal");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -82,6 +87,7 @@ diopiError_t diopiImag(
   lib::Call call_(ctx_, "diopiImag", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x18000, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -18,6 +18,8 @@ diopiError_t diopiCat(
   const lib::View out = lib::view_of(out_);
   const lib::Views tensors = lib::views_of(tensors_, num_inputs_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(tensors, 0x19f57, "tensors");
   if (!(call_.has(functions::aclnnCat))) {
     call_.note(1, "the library does not have aclnnCat");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -35,6 +37,8 @@ diopiError_t diopiStack(
   const lib::View out = lib::view_of(out_);
   const lib::Views tensors = lib::views_of(tensors_, numTensors_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(tensors, 0x19f57, "tensors");
   if (!(call_.has(functions::aclnnStack))) {
     call_.note(1, "the library does not have aclnnStack");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -53,6 +57,8 @@ diopiError_t diopiSplitWithSizes(
   const lib::View input = lib::view_of(input_);
   const lib::Ints splitSizes = lib::ints_of(splitSizes_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_same_dtype(outs, "outs", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSplitWithSize))) {
     call_.note(1, "the library does not have aclnnSplitWithSize");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

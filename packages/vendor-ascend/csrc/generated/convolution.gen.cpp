@@ -24,6 +24,10 @@ diopiError_t diopiConvolution2d(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const int64_t groups = static_cast<int64_t>(groups_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnConvolution))) {
     call_.note(1, "the library does not have aclnnConvolution");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -53,6 +57,10 @@ diopiError_t diopiConvolution3d(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const int64_t groups = static_cast<int64_t>(groups_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnConvolution))) {
     call_.note(1, "the library does not have aclnnConvolution");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -83,6 +91,10 @@ diopiError_t diopiConvTranspose2d(
   const lib::Ints output_padding = lib::ints_of(output_padding_);
   const int64_t groups = static_cast<int64_t>(groups_);
   const lib::Ints dilation = lib::ints_of(dilation_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnConvolution))) {
     call_.note(1, "the library does not have aclnnConvolution");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -113,6 +125,10 @@ diopiError_t diopiConvTranspose3d(
   const lib::Ints output_padding = lib::ints_of(output_padding_);
   const int64_t groups = static_cast<int64_t>(groups_);
   const lib::Ints dilation = lib::ints_of(dilation_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnConvolution))) {
     call_.note(1, "the library does not have aclnnConvolution");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -145,6 +161,12 @@ diopiError_t diopiConvolution2dBackward(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const int64_t groups = static_cast<int64_t>(groups_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnConvolutionBackward))) {
     call_.note(1, "the library does not have aclnnConvolutionBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -180,6 +202,12 @@ diopiError_t diopiConvolution3dBackward(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const int64_t groups = static_cast<int64_t>(groups_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnConvolutionBackward))) {
     call_.note(1, "the library does not have aclnnConvolutionBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -217,6 +245,12 @@ diopiError_t diopiConvTranspose2dBackward(
   const lib::Ints dilation = lib::ints_of(dilation_);
   const lib::Ints output_padding = lib::ints_of(output_padding_);
   const int64_t groups = static_cast<int64_t>(groups_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnConvolutionBackward))) {
     call_.note(1, "the library does not have aclnnConvolutionBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -254,6 +288,12 @@ diopiError_t diopiConvTranspose3dBackward(
   const lib::Ints dilation = lib::ints_of(dilation_);
   const lib::Ints output_padding = lib::ints_of(output_padding_);
   const int64_t groups = static_cast<int64_t>(groups_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnConvolutionBackward))) {
     call_.note(1, "the library does not have aclnnConvolutionBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

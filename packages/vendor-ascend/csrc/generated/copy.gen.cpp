@@ -16,6 +16,8 @@ diopiError_t diopiCopyInp(
   lib::Call call_(ctx_, "diopiCopyInp", backend_of(ctx_));
   const lib::View src = lib::view_of(src_);
   const lib::View dest = lib::view_of(dest_);
+  lib::require_dtype(src, 0x19f57, "src");
+  lib::require_dtype(dest, 0x19f57, "dest");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -31,6 +33,8 @@ diopiError_t diopiCastDtype(
   lib::Call call_(ctx_, "diopiCastDtype", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnCast))) {
     call_.note(1, "the library does not have aclnnCast");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -47,6 +51,8 @@ diopiError_t diopiExpand(
   lib::Call call_(ctx_, "diopiExpand", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnExpand))) {
     call_.note(1, "the library does not have aclnnExpand");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -65,6 +71,7 @@ diopiError_t diopiContiguous(
   const auto out = out_;
   const lib::View input = lib::view_of(input_);
   const int64_t memoryFormat = static_cast<int64_t>(memoryFormat_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -18,6 +18,8 @@ diopiError_t diopiCumsum(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(out, 0x19757, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnCumsum))) {
     call_.note(1, "the library does not have aclnnCumsum");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -37,6 +39,8 @@ diopiError_t diopiCumsumBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
   if (!(call_.has(functions::aclnnCumsumV2))) {
     call_.note(1, "the library does not have aclnnCumsumV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -22,6 +22,11 @@ diopiError_t diopiMsDeformAttnMmcv(
   const lib::View level_start_index = lib::view_of(level_start_index_);
   const lib::View sampling_loc = lib::view_of(sampling_loc_);
   const lib::View attn_weight = lib::view_of(attn_weight_);
+  lib::require_dtype(value, 0x1700, "value");
+  lib::require_dtype(spatial_shapes, 0x40, "spatial_shapes");
+  lib::require_dtype(level_start_index, 0x40, "level_start_index");
+  lib::require_same_dtype(sampling_loc, "sampling_loc", value, "value");
+  lib::require_same_dtype(attn_weight, "attn_weight", value, "value");
   if (!(call_.has(functions::aclnnMultiScaleDeformableAttnFunction))) {
     call_.note(1, "the library does not have aclnnMultiScaleDeformableAttnFunction");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -51,14 +56,37 @@ diopiError_t diopiMsDeformAttnBackwardMmcv(
   const lib::View sampling_loc = lib::view_of(sampling_loc_);
   const lib::View attn_weight = lib::view_of(attn_weight_);
   const lib::View grad_output = lib::view_of(grad_output_);
-  if (!(call_.has(functions::aclnnMultiScaleDeformableAttentionGrad))) {
-    call_.note(1, "the library does not have aclnnMultiScaleDeformableAttentionGrad");
+  lib::require_dtype(grad_value, 0x1700, "grad_value");
+  lib::require_same_dtype(grad_sampling_loc, "grad_sampling_loc", grad_value, "grad_value");
+  lib::require_same_dtype(grad_attn_weight, "grad_attn_weight", grad_value, "grad_value");
+  lib::require_same_dtype(value, "value", grad_value, "grad_value");
+  lib::require_dtype(spatial_shapes, 0x40, "spatial_shapes");
+  lib::require_dtype(level_start_index, 0x40, "level_start_index");
+  lib::require_same_dtype(sampling_loc, "sampling_loc", grad_value, "grad_value");
+  lib::require_same_dtype(attn_weight, "attn_weight", grad_value, "grad_value");
+  lib::require_same_dtype(grad_output, "grad_output", grad_value, "grad_value");
+  if (!(call_.has(functions::aclnnMultiScaleDeformableAttentionGrad) && call_.has(functions::aclnnInplaceAdd))) {
+    call_.note(1, "the library does not have one of aclnnMultiScaleDeformableAttentionGrad, aclnnInplaceAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, grad_value = plan_.upcast(grad_value, true, true), grad_sampling_loc = plan_.upcast(grad_sampling_loc, true, true), grad_attn_weight = plan_.upcast(grad_attn_weight, true, true), value = plan_.upcast(value, true, false), sampling_loc = plan_.upcast(sampling_loc, true, false), attn_weight = plan_.upcast(attn_weight, true, false), grad_output = plan_.upcast(grad_output, true, false)] {
+        const lib::View tmp_value_part = call_.temporary(lib::dtype(grad_value), lib::shape(grad_value));
+        const lib::View tmp_loc_part = call_.temporary(lib::dtype(grad_sampling_loc), lib::shape(grad_sampling_loc));
+        const lib::View tmp_weight_part = call_.temporary(lib::dtype(grad_attn_weight), lib::shape(grad_attn_weight));
         plan_.call(functions::aclnnMultiScaleDeformableAttentionGrad, {
             lib::Argument{value}, lib::Argument{spatial_shapes}, lib::Argument{level_start_index},
             lib::Argument{sampling_loc}, lib::Argument{attn_weight}, lib::Argument{grad_output},
-            lib::Argument{grad_value}, lib::Argument{grad_sampling_loc},
-            lib::Argument{grad_attn_weight}});
+            lib::Argument{tmp_value_part}, lib::Argument{tmp_loc_part},
+            lib::Argument{tmp_weight_part}});
+        plan_.call(functions::aclnnInplaceAdd, {
+            lib::Argument{grad_value}, lib::Argument{tmp_value_part},
+            lib::Argument{lib::scalar_of(int64_t{1})}});
+        plan_.call(functions::aclnnInplaceAdd, {
+            lib::Argument{grad_sampling_loc}, lib::Argument{tmp_loc_part},
+            lib::Argument{lib::scalar_of(int64_t{1})}});
+        plan_.call(functions::aclnnInplaceAdd, {
+            lib::Argument{grad_attn_weight}, lib::Argument{tmp_weight_part},
+            lib::Argument{lib::scalar_of(int64_t{1})}});
+        }();
       })) {
     return diopiSuccess;
   }

@@ -18,6 +18,8 @@ diopiError_t diopiRemainderTensor(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1757, "input");
+  lib::require_dtype(other, 0x1757, "other");
   if (!(call_.has(functions::aclnnRemainderTensorTensor))) {
     call_.note(1, "the library does not have aclnnRemainderTensorTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -36,6 +38,7 @@ diopiError_t diopiRemainderScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnRemainderTensorScalar))) {
     call_.note(1, "the library does not have aclnnRemainderTensorScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -54,9 +57,10 @@ diopiError_t diopiRemainder(
   const lib::View out = lib::view_of(out_);
   const lib::Scalar input = lib::scalar_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(other, 0x1757, "other");
   if (!(call_.has(functions::aclnnRemainderScalarTensor))) {
     call_.note(1, "the library does not have aclnnRemainderScalarTensor");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(other) == dtype(out))", [&] { return lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnRemainderScalarTensor, {
             lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
       })) {
@@ -73,11 +77,12 @@ diopiError_t diopiDiv(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const int64_t rounding_mode = static_cast<int64_t>(rounding_mode_);
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnDiv))) {
     call_.note(1, "the library does not have aclnnDiv");
-  } else if (!(rounding_mode == int64_t{0})) {
-    call_.note(1, "not (rounding_mode == 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnDiv, {lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
       })) {
     return diopiSuccess;
@@ -92,11 +97,11 @@ diopiError_t diopiDivInp(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const int64_t rounding_mode = static_cast<int64_t>(rounding_mode_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceDiv))) {
     call_.note(1, "the library does not have aclnnInplaceDiv");
-  } else if (!(rounding_mode == int64_t{0})) {
-    call_.note(1, "not (rounding_mode == 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceDiv, {lib::Argument{input}, lib::Argument{other}});
       })) {
     return diopiSuccess;
@@ -112,11 +117,11 @@ diopiError_t diopiDivScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const int64_t rounding_mode = static_cast<int64_t>(rounding_mode_);
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnDivs))) {
     call_.note(1, "the library does not have aclnnDivs");
-  } else if (!(rounding_mode == int64_t{0})) {
-    call_.note(1, "not (rounding_mode == 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnDivs, {lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
       })) {
     return diopiSuccess;
@@ -131,11 +136,10 @@ diopiError_t diopiDivInpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const int64_t rounding_mode = static_cast<int64_t>(rounding_mode_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceDivs))) {
     call_.note(1, "the library does not have aclnnInplaceDivs");
-  } else if (!(rounding_mode == int64_t{0})) {
-    call_.note(1, "not (rounding_mode == 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceDivs, {lib::Argument{input}, lib::Argument{other}});
       })) {
     return diopiSuccess;

@@ -19,6 +19,8 @@ diopiError_t diopiEmbeddingRenorm_(
   const lib::View indices = lib::view_of(indices_);
   const double max_norm = static_cast<double>(max_norm_);
   const double norm_type = static_cast<double>(norm_type_);
+  lib::require_dtype(inout, 0x1700, "inout");
+  lib::require_dtype(indices, 0x50, "indices");
   if (!(call_.has(functions::aclnnEmbeddingRenorm))) {
     call_.note(1, "the library does not have aclnnEmbeddingRenorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -38,6 +40,9 @@ diopiError_t diopiEmbedding(
   const lib::View out = lib::view_of(out_);
   const lib::View weight = lib::view_of(weight_);
   const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(out, "out", weight, "weight");
+  lib::require_dtype(weight, 0x1700, "weight");
+  lib::require_dtype(indices, 0x50, "indices");
   if (!(call_.has(functions::aclnnEmbedding))) {
     call_.note(1, "the library does not have aclnnEmbedding");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -60,6 +65,9 @@ diopiError_t diopiEmbeddingBackward(
   const int64_t num_weights = static_cast<int64_t>(num_weights_);
   const int64_t padding_idx = static_cast<int64_t>(padding_idx_);
   const auto scale_grad_byfreq = scale_grad_byfreq_;
+  lib::require_same_dtype(out, "out", grad, "grad");
+  lib::require_dtype(grad, 0x1700, "grad");
+  lib::require_dtype(indices, 0x50, "indices");
   if (!(call_.has(functions::aclnnEmbeddingDenseBackward))) {
     call_.note(1, "the library does not have aclnnEmbeddingDenseBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -16,6 +16,7 @@ diopiError_t diopiExp(
   lib::Call call_(ctx_, "diopiExp", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnExp))) {
     call_.note(1, "the library does not have aclnnExp");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -29,6 +30,7 @@ diopiError_t diopiExp(
 diopiError_t diopiExpInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiExpInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceExp))) {
     call_.note(1, "the library does not have aclnnInplaceExp");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -44,6 +46,7 @@ diopiError_t diopiExpm1(
   lib::Call call_(ctx_, "diopiExpm1", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnExpm1))) {
     call_.note(1, "the library does not have aclnnExpm1");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -57,6 +60,7 @@ diopiError_t diopiExpm1(
 diopiError_t diopiExpm1Inp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiExpm1Inp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceExpm1))) {
     call_.note(1, "the library does not have aclnnInplaceExpm1");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -72,6 +76,7 @@ diopiError_t diopiLog(
   lib::Call call_(ctx_, "diopiLog", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnLog))) {
     call_.note(1, "the library does not have aclnnLog");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -85,6 +90,7 @@ diopiError_t diopiLog(
 diopiError_t diopiLogInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiLogInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceLog))) {
     call_.note(1, "the library does not have aclnnInplaceLog");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -100,6 +106,7 @@ diopiError_t diopiLog2(
   lib::Call call_(ctx_, "diopiLog2", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnLog2))) {
     call_.note(1, "the library does not have aclnnLog2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -113,6 +120,7 @@ diopiError_t diopiLog2(
 diopiError_t diopiLog2Inp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiLog2Inp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceLog2))) {
     call_.note(1, "the library does not have aclnnInplaceLog2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -128,6 +136,7 @@ diopiError_t diopiLog10(
   lib::Call call_(ctx_, "diopiLog10", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnLog10))) {
     call_.note(1, "the library does not have aclnnLog10");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -141,6 +150,7 @@ diopiError_t diopiLog10(
 diopiError_t diopiLog10Inp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiLog10Inp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceLog10))) {
     call_.note(1, "the library does not have aclnnInplaceLog10");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -156,6 +166,7 @@ diopiError_t diopiLog1p(
   lib::Call call_(ctx_, "diopiLog1p", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnLog1p))) {
     call_.note(1, "the library does not have aclnnLog1p");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -169,6 +180,7 @@ diopiError_t diopiLog1p(
 diopiError_t diopiLog1pInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiLog1pInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceLog1p))) {
     call_.note(1, "the library does not have aclnnInplaceLog1p");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

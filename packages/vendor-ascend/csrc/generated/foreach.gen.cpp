@@ -18,6 +18,8 @@ diopiError_t diopiForeachaddScalar(
   const lib::Views outs = lib::views_of(outs_, inputSize_);
   const lib::Views inputs = lib::views_of(inputs_, inputSize_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(outs, 0x19757, "outs");
+  lib::require_dtype(inputs, 0x19757, "inputs");
   if (!(call_.has(functions::aclnnForeachAddScalarV2))) {
     call_.note(1, "the library does not have aclnnForeachAddScalarV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -35,6 +37,7 @@ diopiError_t diopiForeachaddInpScalar(
   lib::Call call_(ctx_, "diopiForeachaddInpScalar", backend_of(ctx_));
   const lib::Views inputs = lib::views_of(inputs_, inputSize_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(inputs, 0x19757, "inputs");
   if (!(call_.has(functions::aclnnForeachAddScalarV2))) {
     call_.note(1, "the library does not have aclnnForeachAddScalarV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -53,6 +56,8 @@ diopiError_t diopiForeachmulScalar(
   const lib::Views outs = lib::views_of(outs_, inputSize_);
   const lib::Views inputs = lib::views_of(inputs_, inputSize_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(outs, 0x19757, "outs");
+  lib::require_dtype(inputs, 0x19757, "inputs");
   if (!(call_.has(functions::aclnnForeachMulScalarV2))) {
     call_.note(1, "the library does not have aclnnForeachMulScalarV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -70,6 +75,7 @@ diopiError_t diopiForeachmulInpScalar(
   lib::Call call_(ctx_, "diopiForeachmulInpScalar", backend_of(ctx_));
   const lib::Views inputs = lib::views_of(inputs_, inputSize_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(inputs, 0x19757, "inputs");
   if (!(call_.has(functions::aclnnForeachMulScalarV2))) {
     call_.note(1, "the library does not have aclnnForeachMulScalarV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -88,6 +94,9 @@ diopiError_t diopiForeachmulTensor(
   const lib::Views outs = lib::views_of(outs_, inputSize_);
   const lib::Views inputs = lib::views_of(inputs_, inputSize_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(outs, 0x19757, "outs");
+  lib::require_dtype(inputs, 0x19757, "inputs");
+  lib::require_dtype(other, 0x19757, "other");
   if (!(call_.has(functions::aclnnForeachMulScalar))) {
     call_.note(1, "the library does not have aclnnForeachMulScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -105,6 +114,8 @@ diopiError_t diopiForeachmulInpTensor(
   lib::Call call_(ctx_, "diopiForeachmulInpTensor", backend_of(ctx_));
   const lib::Views inputs = lib::views_of(inputs_, inputSize_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(inputs, 0x19757, "inputs");
+  lib::require_dtype(other, 0x19757, "other");
   if (!(call_.has(functions::aclnnForeachMulScalar))) {
     call_.note(1, "the library does not have aclnnForeachMulScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -123,6 +134,8 @@ diopiError_t diopiForeachnormScalar(
   const lib::Views outs = lib::views_of(outs_, inputSize_);
   const lib::Views inputs = lib::views_of(inputs_, inputSize_);
   const lib::Scalar ord = lib::scalar_of(ord_);
+  lib::require_dtype(outs, 0x1700, "outs");
+  lib::require_dtype(inputs, 0x1700, "inputs");
   if (!(call_.has(functions::aclnnForeachNorm))) {
     call_.note(1, "the library does not have aclnnForeachNorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

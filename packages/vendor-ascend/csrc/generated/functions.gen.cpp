@@ -231,8 +231,8 @@ constexpr lib::ArgumentFacts k_aclnnBatchNorm[] = {
     {"input", true, false, true, 0x1300, 2, 8, lib::ArgumentFacts::kNo},
     {"weight", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
     {"bias", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
-    {"runningMean", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
-    {"runningVar", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
+    {"runningMean", true, true, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
+    {"runningVar", true, true, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
     {"training", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"momentum", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"eps", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -275,8 +275,8 @@ constexpr lib::ArgumentFacts k_aclnnBatchNormGatherStatsWithCounts[] = {
     {"input", true, false, true, 0x1300, 2, 8, lib::ArgumentFacts::kNo},
     {"mean", true, false, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
     {"invstd", true, false, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
-    {"runningMean", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
-    {"runningVar", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
+    {"runningMean", true, true, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
+    {"runningVar", true, true, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
     {"momentum", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"eps", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"counts", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
@@ -542,7 +542,7 @@ constexpr lib::ArgumentFacts k_aclnnEmbeddingDenseBackward[] = {
     {"scaleGradByFreq", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnEmbeddingRenorm[] = {
-    {"selfRef", true, false, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
     {"indices", true, false, true, 0x50, 0, 8, lib::ArgumentFacts::kNo},
     {"maxNorm", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"normType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
@@ -880,7 +880,7 @@ constexpr lib::ArgumentFacts k_aclnnIndexFill[] = {
     {"value", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnIndexPutImpl[] = {
-    {"selfRef", true, false, true, 0x1f57, 1, 8, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x1f57, 1, 8, lib::ArgumentFacts::kNo},
     {"indices", true, false, true, 0x850, 1, 8, lib::ArgumentFacts::kNo},
     {"values", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"accumulate", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -915,7 +915,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceAdds[] = {
 constexpr lib::ArgumentFacts k_aclnnInplaceAsin[] = {
     {"selfRef", true, true, true, 0x700, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceAsinh[] = {
-    {"inputRef", true, false, true, 0x700, 0, -1, lib::ArgumentFacts::kNo}};
+    {"inputRef", true, true, true, 0x700, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceAtan[] = {
     {"inputRef", true, true, true, 0x1700, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceAtanh[] = {
@@ -958,7 +958,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceClampMaxTensor[] = {
     {"selfRef", true, true, true, 0x1757, 1, 8, lib::ArgumentFacts::kNo},
     {"max", true, false, true, 0x1f57, 1, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceClampMinTensor[] = {
-    {"selfRef", true, false, true, 0x1757, 1, 8, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x1757, 1, 8, lib::ArgumentFacts::kNo},
     {"clipValueMin", true, false, true, 0x1f57, 1, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceCopy[] = {
     {"selfRef", true, true, true, 0x19fff, 1, 8, lib::ArgumentFacts::kNo},
@@ -971,7 +971,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceDiv[] = {
     {"selfRef", true, true, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo},
     {"other", true, false, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceDivs[] = {
-    {"selfRef", true, false, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo},
     {"other", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceEqScalar[] = {
     {"selfRef", true, true, true, 0x19ff7, 0, -1, lib::ArgumentFacts::kNo},
@@ -982,9 +982,9 @@ constexpr lib::ArgumentFacts k_aclnnInplaceEqTensor[] = {
 constexpr lib::ArgumentFacts k_aclnnInplaceErf[] = {
     {"selfRef", true, true, true, 0x700, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceErfinv[] = {
-    {"selfRef", true, false, true, 0x1300, 0, 8, lib::ArgumentFacts::kNo}};
+    {"selfRef", true, true, true, 0x1300, 0, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceExp[] = {
-    {"selfRef", true, false, true, 0x19700, 0, -1, lib::ArgumentFacts::kNo}};
+    {"selfRef", true, true, true, 0x19700, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceExpm1[] = {
     {"selfRef", true, true, true, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceFillScalar[] = {
@@ -1005,13 +1005,13 @@ constexpr lib::ArgumentFacts k_aclnnInplaceGtTensor[] = {
     {"selfRef", true, true, true, 0x1fff, 0, 8, lib::ArgumentFacts::kNo},
     {"other", true, false, true, 0x1fff, 0, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceHardswish[] = {
-    {"self", true, false, true, 0x1300, 0, 8, lib::ArgumentFacts::kNo}};
+    {"self", true, true, true, 0x1300, 0, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceHardtanh[] = {
     {"selfRef", true, true, false, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"clipValueMin", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"clipValueMax", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceIndexCopy[] = {
-    {"selfRef", true, false, true, 0x19ff7, 0, -1, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x19ff7, 0, -1, lib::ArgumentFacts::kNo},
     {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"index", true, false, true, 0x50, 0, -1, lib::ArgumentFacts::kNo},
     {"source", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
@@ -1064,14 +1064,14 @@ constexpr lib::ArgumentFacts k_aclnnInplaceMaskedFillTensor[] = {
     {"mask", true, false, true, 0x800, 0, -1, lib::ArgumentFacts::kNo},
     {"value", true, false, true, 0x1b51, 0, 0, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceMaskedScatter[] = {
-    {"selfRef", true, false, true, 0x1f57, 0, -1, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x1f57, 0, -1, lib::ArgumentFacts::kNo},
     {"mask", true, false, true, 0x802, 0, -1, lib::ArgumentFacts::kNo},
     {"source", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceMul[] = {
     {"selfRef", true, true, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo},
     {"other", true, false, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceMuls[] = {
-    {"selfRef", true, false, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo},
     {"other", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceNeScalar[] = {
     {"selfRef", true, true, true, 0x19fd7, 0, 8, lib::ArgumentFacts::kNo},
@@ -1090,7 +1090,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceNormal[] = {
 constexpr lib::ArgumentFacts k_aclnnInplaceOne[] = {
     {"selfRef", false, true, true, 0x1f5f, 0, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplacePowTensorScalar[] = {
-    {"self", true, false, true, 0x19757, 0, -1, lib::ArgumentFacts::kNo},
+    {"self", true, true, true, 0x19757, 0, -1, lib::ArgumentFacts::kNo},
     {"exponent", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplacePowTensorTensor[] = {
     {"self", true, true, true, 0x19757, 0, -1, lib::ArgumentFacts::kNo},
@@ -1104,7 +1104,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceRandom[] = {
 constexpr lib::ArgumentFacts k_aclnnInplaceReciprocal[] = {
     {"selfRef", true, true, true, 0x19700, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceRelu[] = {
-    {"selfRef", true, false, true, 0x1353, 0, 8, lib::ArgumentFacts::kNo}};
+    {"selfRef", true, true, true, 0x1353, 0, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceRsqrt[] = {
     {"selfRef", true, true, true, 0x19700, 0, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceScatter[] = {
@@ -1132,7 +1132,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceSub[] = {
     {"other", true, false, true, 0x19f57, 0, 8, lib::ArgumentFacts::kNo},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceSubs[] = {
-    {"selfRef", true, false, true, 0x19f57, 0, 8, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0x19f57, 0, 8, lib::ArgumentFacts::kNo},
     {"other", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceTan[] = {
@@ -1144,7 +1144,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceThreshold[] = {
     {"threshold", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"value", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceTriu[] = {
-    {"selfRef", true, false, true, 0xdfff, 2, 8, lib::ArgumentFacts::kNo},
+    {"selfRef", true, true, true, 0xdfff, 2, 8, lib::ArgumentFacts::kNo},
     {"diagonal", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnInplaceUniform[] = {
     {"selfRef", true, true, true, 0x1757, 0, 8, lib::ArgumentFacts::kNo},

@@ -16,6 +16,7 @@ diopiError_t dlopLgamma(
   lib::Call call_(ctx_, "dlopLgamma", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnLgamma))) {
     call_.note(1, "the library does not have aclnnLgamma");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -31,6 +32,7 @@ diopiError_t dlopDigamma(
   lib::Call call_(ctx_, "dlopDigamma", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnDigamma))) {
     call_.note(1, "the library does not have aclnnDigamma");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

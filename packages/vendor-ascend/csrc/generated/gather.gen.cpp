@@ -19,6 +19,9 @@ diopiError_t diopiIndexSelect(
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x50, "index");
   if (!(call_.has(functions::aclnnIndexSelect))) {
     call_.note(1, "the library does not have aclnnIndexSelect");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -38,6 +41,9 @@ diopiError_t diopiGather(
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnGather))) {
     call_.note(1, "the library does not have aclnnGather");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -57,14 +63,19 @@ diopiError_t diopiIndexSelectBackward(
   const lib::View grad = lib::view_of(grad_);
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
+  lib::require_same_dtype(grad_input, "grad_input", grad, "grad");
+  lib::require_dtype(grad, 0x19700, "grad");
+  lib::require_dtype(index, 0x50, "index");
   if (!(call_.has(functions::aclnnInplaceZero) && call_.has(functions::aclnnIndexAdd))) {
     call_.note(1, "the library does not have one of aclnnInplaceZero, aclnnIndexAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, grad_input = plan_.upcast(grad_input, false, true), grad = plan_.upcast(grad, true, false)] {
         plan_.call(functions::aclnnInplaceZero, {lib::Argument{grad_input}});
         plan_.call(functions::aclnnIndexAdd, {
             lib::Argument{grad_input}, lib::Argument{dim}, lib::Argument{index},
             lib::Argument{grad}, lib::Argument{lib::scalar_of(int64_t{1})},
             lib::Argument{grad_input}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -73,13 +84,18 @@ diopiError_t diopiIndexSelectBackward(
 
 diopiError_t diopiGatherBackward(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_,
-    diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t, int64_t dim_,
+    diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t input_, int64_t dim_,
     diopiConstTensorHandle_t index_) {
   lib::Call call_(ctx_, "diopiGatherBackward", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
+  const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnInplaceZero) && call_.has(functions::aclnnScatterAdd))) {
     call_.note(1, "the library does not have one of aclnnInplaceZero, aclnnScatterAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

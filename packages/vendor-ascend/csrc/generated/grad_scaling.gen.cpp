@@ -18,6 +18,9 @@ diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(
   const lib::Views scaled_grads = lib::views_of(scaled_grads_, num_scaled_grads_);
   const lib::View found_inf = lib::view_of(found_inf_);
   const lib::View inv_scale = lib::view_of(inv_scale_);
+  lib::require_dtype(scaled_grads, 0x1700, "scaled_grads");
+  lib::require_dtype(found_inf, 0x200, "found_inf");
+  lib::require_dtype(inv_scale, 0x200, "inv_scale");
   if (!(call_.has(functions::aclnnForeachNonFiniteCheckAndUnscale))) {
     call_.note(1, "the library does not have aclnnForeachNonFiniteCheckAndUnscale");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -40,6 +43,9 @@ diopiError_t diopiAmpUpdateScaleInp(
   const double scale_growth_factor = static_cast<double>(scale_growth_factor_);
   const double scale_backoff_factor = static_cast<double>(scale_backoff_factor_);
   const int64_t growth_interval = static_cast<int64_t>(growth_interval_);
+  lib::require_dtype(current_scale, 0x200, "current_scale");
+  lib::require_dtype(growth_tracker, 0x10, "growth_tracker");
+  lib::require_same_dtype(found_inf, "found_inf", current_scale, "current_scale");
   if (!(call_.has(functions::aclnnAmpUpdateScale))) {
     call_.note(1, "the library does not have aclnnAmpUpdateScale");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -19,11 +19,12 @@ diopiError_t diopiGridSample(
   const lib::View input = lib::view_of(input_);
   const lib::View grid = lib::view_of(grid_);
   const auto mode = mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(grid, "grid", input, "input");
   if (!(call_.has(functions::aclnnGridSampler2D))) {
     call_.note(1, "the library does not have aclnnGridSampler2D");
-  } else if (!(lib::equal(mode, "bilinear") && (dl::kit::library::ndim(input) == int64_t{4}))) {
-    call_.note(1, "not (mode == 'bilinear' and ndim(input) == 4)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'bilinear' and ndim(input) == 4)", [&] { return (lib::equal(mode, "bilinear") && (dl::kit::library::ndim(input) == int64_t{4})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnGridSampler2D, {
             lib::Argument{input}, lib::Argument{grid}, lib::Argument{int64_t{0}},
             lib::Argument{int64_t{0}}, lib::Argument{false}, lib::Argument{out}});
@@ -32,9 +33,7 @@ diopiError_t diopiGridSample(
   }
   if (!(call_.has(functions::aclnnGridSampler2D))) {
     call_.note(2, "the library does not have aclnnGridSampler2D");
-  } else if (!(lib::equal(mode, "nearest") && (dl::kit::library::ndim(input) == int64_t{4}))) {
-    call_.note(2, "not (mode == 'nearest' and ndim(input) == 4)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (mode == 'nearest' and ndim(input) == 4)", [&] { return (lib::equal(mode, "nearest") && (dl::kit::library::ndim(input) == int64_t{4})); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnGridSampler2D, {
             lib::Argument{input}, lib::Argument{grid}, lib::Argument{int64_t{1}},
             lib::Argument{int64_t{0}}, lib::Argument{false}, lib::Argument{out}});
@@ -43,9 +42,7 @@ diopiError_t diopiGridSample(
   }
   if (!(call_.has(functions::aclnnGridSampler2D))) {
     call_.note(3, "the library does not have aclnnGridSampler2D");
-  } else if (!(lib::equal(mode, "bicubic") && (dl::kit::library::ndim(input) == int64_t{4}))) {
-    call_.note(3, "not (mode == 'bicubic' and ndim(input) == 4)");
-  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (mode == 'bicubic' and ndim(input) == 4)", [&] { return (lib::equal(mode, "bicubic") && (dl::kit::library::ndim(input) == int64_t{4})); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnGridSampler2D, {
             lib::Argument{input}, lib::Argument{grid}, lib::Argument{int64_t{2}},
             lib::Argument{int64_t{0}}, lib::Argument{false}, lib::Argument{out}});

@@ -25,11 +25,15 @@ diopiError_t diopiGroupNorm(
   const lib::View bias = lib::view_of(bias_);
   const int64_t num_groups = static_cast<int64_t>(num_groups_);
   const double eps = static_cast<double>(eps_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(save_mean, 0x1700, "save_mean");
+  lib::require_same_dtype(save_invstd, "save_invstd", save_mean, "save_mean");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnGroupNorm))) {
     call_.note(1, "the library does not have aclnnGroupNorm");
-  } else if (!(dl::kit::library::numel(input) > int64_t{0})) {
-    call_.note(1, "not (numel(input) > 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (numel(input) > 0)", [&] { return (dl::kit::library::numel(input) > int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnGroupNorm, {
             lib::Argument{input}, lib::Argument{weight}, lib::Argument{bias},
             lib::Argument{dl::kit::library::size(input, int64_t{0})},
@@ -58,11 +62,17 @@ diopiError_t diopiGroupNormBackward(
   const lib::View mean = lib::view_of(mean_);
   const lib::View rstd = lib::view_of(rstd_);
   const int64_t num_groups = static_cast<int64_t>(num_groups_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
+  lib::require_dtype(mean, 0x1700, "mean");
+  lib::require_same_dtype(rstd, "rstd", mean, "mean");
   if (!(call_.has(functions::aclnnGroupNormBackward))) {
     call_.note(1, "the library does not have aclnnGroupNormBackward");
-  } else if (!(dl::kit::library::numel(input) > int64_t{0})) {
-    call_.note(1, "not (numel(input) > 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (numel(input) > 0)", [&] { return (dl::kit::library::numel(input) > int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnGroupNormBackward, {
             lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{mean},
             lib::Argument{rstd}, lib::Argument{weight},

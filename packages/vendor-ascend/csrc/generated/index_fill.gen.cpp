@@ -21,6 +21,9 @@ diopiError_t diopiIndexFillScalar(
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnIndexFill))) {
     call_.note(1, "the library does not have aclnnIndexFill");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -41,6 +44,8 @@ diopiError_t diopiIndexFillInpScalar(
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnInplaceIndexFill))) {
     call_.note(1, "the library does not have aclnnInplaceIndexFill");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -61,6 +66,10 @@ diopiError_t diopiIndexFill(
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
   const lib::View value = lib::view_of(value_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x40, "index");
+  lib::require_dtype(value, 0x19f57, "value");
   if (!(call_.has(functions::aclnnIndexFill))) {
     call_.note(1, "the library does not have aclnnIndexFill");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -81,6 +90,9 @@ diopiError_t diopiIndexFillInp(
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View index = lib::view_of(index_);
   const lib::View value = lib::view_of(value_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x40, "index");
+  lib::require_dtype(value, 0x19f57, "value");
   if (!(call_.has(functions::aclnnInplaceIndexFill))) {
     call_.note(1, "the library does not have aclnnInplaceIndexFill");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

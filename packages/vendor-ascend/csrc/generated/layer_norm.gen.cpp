@@ -25,6 +25,12 @@ diopiError_t diopiLayerNorm(
   const lib::View bias = lib::view_of(bias_);
   const lib::Ints normalized_shape = lib::ints_of(normalized_shape_);
   const double eps = static_cast<double>(eps_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(save_mean, 0x1700, "save_mean");
+  lib::require_same_dtype(save_invstd, "save_invstd", save_mean, "save_mean");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnLayerNorm))) {
     call_.note(1, "the library does not have aclnnLayerNorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -55,11 +61,18 @@ diopiError_t diopiLayerNormBackward(
   const lib::View mean = lib::view_of(mean_);
   const lib::View rstd = lib::view_of(rstd_);
   const lib::Ints normalized_shape = lib::ints_of(normalized_shape_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
+  lib::require_same_dtype(bias, "bias", grad_output, "grad_output");
+  lib::require_dtype(mean, 0x1700, "mean");
+  lib::require_same_dtype(rstd, "rstd", mean, "mean");
   if (!(call_.has(functions::aclnnLayerNormBackward))) {
     call_.note(1, "the library does not have aclnnLayerNormBackward");
-  } else if (!(lib::present(rstd))) {
-    call_.note(1, "not rstd");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not rstd", [&] { return lib::present(rstd); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnLayerNormBackward, {
             lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{normalized_shape},
             lib::Argument{mean}, lib::Argument{rstd}, lib::Argument{weight}, lib::Argument{bias},
@@ -85,6 +98,12 @@ diopiError_t diopiLayerNormGB(
   const lib::View bias = lib::view_of(bias_);
   const double eps = static_cast<double>(eps_);
   const int64_t begin_norm_axis = static_cast<int64_t>(begin_norm_axis_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(running_mean, 0x1700, "running_mean");
+  lib::require_same_dtype(running_var, "running_var", running_mean, "running_mean");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnLayerNorm))) {
     call_.note(1, "the library does not have aclnnLayerNorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -115,11 +134,18 @@ diopiError_t diopiLayerNormGBBackward(
   const lib::View running_mean = lib::view_of(running_mean_);
   const lib::View running_std = lib::view_of(running_std_);
   const int64_t begin_norm_axis = static_cast<int64_t>(begin_norm_axis_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
+  lib::require_same_dtype(bias, "bias", grad_output, "grad_output");
+  lib::require_dtype(running_mean, 0x1700, "running_mean");
+  lib::require_same_dtype(running_std, "running_std", running_mean, "running_mean");
   if (!(call_.has(functions::aclnnLayerNormBackward))) {
     call_.note(1, "the library does not have aclnnLayerNormBackward");
-  } else if (!(lib::present(running_std))) {
-    call_.note(1, "not running_std");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not running_std", [&] { return lib::present(running_std); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnLayerNormBackward, {
             lib::Argument{grad_output}, lib::Argument{input},
             lib::Argument{dl::kit::library::tail(input, begin_norm_axis)},

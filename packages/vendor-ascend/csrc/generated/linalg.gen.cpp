@@ -23,35 +23,16 @@ diopiError_t diopiTriangularSolve(
   const auto upper = upper_;
   const auto transpose = transpose_;
   const auto unitriangular = unitriangular_;
+  lib::require_same_dtype(out, "out", b, "b");
+  lib::require_same_dtype(cloned_mat, "cloned_mat", b, "b");
+  lib::require_dtype(b, 0x18600, "b");
+  lib::require_same_dtype(mat, "mat", b, "b");
   if (!(call_.has(functions::aclnnTriangularSolve))) {
     call_.note(1, "the library does not have aclnnTriangularSolve");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnTriangularSolve, {
             lib::Argument{b}, lib::Argument{mat}, lib::Argument{upper}, lib::Argument{transpose},
             lib::Argument{unitriangular}, lib::Argument{out}, lib::Argument{cloned_mat}});
-      })) {
-    return diopiSuccess;
-  }
-  call_.decline();
-}
-
-diopiError_t diopiCholesky(
-    diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiTensorHandle_t info_,
-    diopiConstTensorHandle_t mat_, bool upper_, bool checkerror_) {
-  lib::Call call_(ctx_, "diopiCholesky", backend_of(ctx_));
-  const lib::View out = lib::view_of(out_);
-  const lib::View info = lib::view_of(info_);
-  const lib::View mat = lib::view_of(mat_);
-  const auto upper = upper_;
-  const auto checkerror = checkerror_;
-  if (!(call_.has(functions::aclnnLinalgCholesky) && call_.has(functions::aclnnInplaceZero))) {
-    call_.note(1, "the library does not have one of aclnnLinalgCholesky, aclnnInplaceZero");
-  } else if (!(!checkerror)) {
-    call_.note(1, "not (not checkerror)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
-        plan_.call(functions::aclnnLinalgCholesky, {
-            lib::Argument{mat}, lib::Argument{upper}, lib::Argument{out}});
-        plan_.call(functions::aclnnInplaceZero, {lib::Argument{info}});
       })) {
     return diopiSuccess;
   }
@@ -66,11 +47,12 @@ diopiError_t diopiLinalgQR(
   const auto mode = mode_;
   const lib::View Q = lib::view_of(Q_);
   const lib::View R = lib::view_of(R_);
+  lib::require_dtype(A, 0x18600, "A");
+  lib::require_same_dtype(Q, "Q", A, "A");
+  lib::require_same_dtype(R, "R", A, "A");
   if (!(call_.has(functions::aclnnLinalgQr))) {
     call_.note(1, "the library does not have aclnnLinalgQr");
-  } else if (!(lib::present(Q) && lib::equal(mode, "reduced"))) {
-    call_.note(1, "not (Q and mode == 'reduced')");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (Q and mode == 'reduced')", [&] { return (lib::present(Q) && lib::equal(mode, "reduced")); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnLinalgQr, {
             lib::Argument{A}, lib::Argument{int64_t{0}}, lib::Argument{Q}, lib::Argument{R}});
       })) {
@@ -78,9 +60,7 @@ diopiError_t diopiLinalgQR(
   }
   if (!(call_.has(functions::aclnnLinalgQr))) {
     call_.note(2, "the library does not have aclnnLinalgQr");
-  } else if (!(lib::present(Q) && lib::equal(mode, "complete"))) {
-    call_.note(2, "not (Q and mode == 'complete')");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (Q and mode == 'complete')", [&] { return (lib::present(Q) && lib::equal(mode, "complete")); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnLinalgQr, {
             lib::Argument{A}, lib::Argument{int64_t{1}}, lib::Argument{Q}, lib::Argument{R}});
       })) {

@@ -18,6 +18,9 @@ diopiError_t diopiLogicalAnd(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnLogicalAnd))) {
     call_.note(1, "the library does not have aclnnLogicalAnd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -34,6 +37,8 @@ diopiError_t diopiLogicalAndInp(
   lib::Call call_(ctx_, "diopiLogicalAndInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceLogicalAnd))) {
     call_.note(1, "the library does not have aclnnInplaceLogicalAnd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -51,6 +56,9 @@ diopiError_t diopiLogicalOr(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnLogicalOr))) {
     call_.note(1, "the library does not have aclnnLogicalOr");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -67,6 +75,8 @@ diopiError_t diopiLogicalOrInp(
   lib::Call call_(ctx_, "diopiLogicalOrInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceLogicalOr))) {
     call_.note(1, "the library does not have aclnnInplaceLogicalOr");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -82,6 +92,8 @@ diopiError_t diopiLogicalNot(
   lib::Call call_(ctx_, "diopiLogicalNot", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(out, 0x800, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnLogicalNot))) {
     call_.note(1, "the library does not have aclnnLogicalNot");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -95,6 +107,7 @@ diopiError_t diopiLogicalNot(
 diopiError_t diopiLogicalNotInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiLogicalNotInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceLogicalNot))) {
     call_.note(1, "the library does not have aclnnInplaceLogicalNot");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

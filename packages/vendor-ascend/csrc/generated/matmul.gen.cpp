@@ -18,6 +18,9 @@ diopiError_t diopiMm(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View mat2 = lib::view_of(mat2_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(mat2, "mat2", input, "input");
   if (!(call_.has(functions::aclnnMm))) {
     call_.note(1, "the library does not have aclnnMm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -37,6 +40,9 @@ diopiError_t diopiBmm(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View mat2 = lib::view_of(mat2_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(mat2, "mat2", input, "input");
   if (!(call_.has(functions::aclnnBatchMatMul))) {
     call_.note(1, "the library does not have aclnnBatchMatMul");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -59,6 +65,10 @@ diopiError_t diopiBaddbmm(
   const lib::View batch2 = lib::view_of(batch2_);
   const double beta = static_cast<double>(beta_);
   const double alpha = static_cast<double>(alpha_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(batch1, "batch1", input, "input");
+  lib::require_same_dtype(batch2, "batch2", input, "input");
   if (!(call_.has(functions::aclnnBaddbmm))) {
     call_.note(1, "the library does not have aclnnBaddbmm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -81,6 +91,9 @@ diopiError_t diopiBaddbmmInp(
   const lib::View batch2 = lib::view_of(batch2_);
   const double beta = static_cast<double>(beta_);
   const double alpha = static_cast<double>(alpha_);
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(batch1, "batch1", input, "input");
+  lib::require_same_dtype(batch2, "batch2", input, "input");
   if (!(call_.has(functions::aclnnInplaceBaddbmm))) {
     call_.note(1, "the library does not have aclnnInplaceBaddbmm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -105,6 +118,10 @@ diopiError_t diopiAddmm(
   const lib::View mat2 = lib::view_of(mat2_);
   const lib::Scalar beta = lib::scalar_of(beta_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(mat1, "mat1", input, "input");
+  lib::require_same_dtype(mat2, "mat2", input, "input");
   if (!(call_.has(functions::aclnnAddmm))) {
     call_.note(1, "the library does not have aclnnAddmm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -125,6 +142,9 @@ diopiError_t diopiMatmul(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(other, "other", input, "input");
   if (!(call_.has(functions::aclnnMatmul))) {
     call_.note(1, "the library does not have aclnnMatmul");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -147,11 +167,14 @@ diopiError_t diopiMatmulBackward(
   const lib::View grad_out = lib::view_of(grad_out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_out, "grad_out");
+  lib::require_same_dtype(grad_other, "grad_other", grad_out, "grad_out");
+  lib::require_dtype(grad_out, 0x19700, "grad_out");
+  lib::require_same_dtype(input, "input", grad_out, "grad_out");
+  lib::require_same_dtype(other, "other", grad_out, "grad_out");
   if (!(call_.has(functions::aclnnMatmul))) {
     call_.note(1, "the library does not have aclnnMatmul");
-  } else if (!(dl::kit::library::is_floating(grad_out) && (dl::kit::library::ndim(input) == dl::kit::library::ndim(other)) && ((dl::kit::library::ndim(input) == int64_t{2}) || ((dl::kit::library::ndim(input) == int64_t{3}) && (dl::kit::library::size(input, int64_t{0}) == dl::kit::library::size(other, int64_t{0})))))) {
-    call_.note(1, "not (is_floating(grad_out) and ndim(input) == ndim(other) and (ndim(input) == 2 or (ndim(input) == 3 and size(input, 0) == size(other, 0))))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(grad_out) and ndim(input) == ndim(other) and (ndim(input) == 2 or (ndim(input) == 3 and size(input, 0) == size(other, 0))))", [&] { return (dl::kit::library::is_floating(grad_out) && (dl::kit::library::ndim(input) == dl::kit::library::ndim(other)) && ((dl::kit::library::ndim(input) == int64_t{2}) || ((dl::kit::library::ndim(input) == int64_t{3}) && (dl::kit::library::size(input, int64_t{0}) == dl::kit::library::size(other, int64_t{0}))))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         if (lib::present(grad_input)) plan_.call(functions::aclnnMatmul, {
             lib::Argument{grad_out}, lib::Argument{dl::kit::library::t(other)},
             lib::Argument{grad_input}, lib::Argument{dl::ascend::cube_math_type(call_)}});
@@ -172,11 +195,13 @@ diopiError_t diopiLinear(
   const lib::View input = lib::view_of(input_);
   const lib::View weight = lib::view_of(weight_);
   const lib::View bias = lib::view_of(bias_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::aclnnAddmm))) {
     call_.note(1, "the library does not have aclnnAddmm");
-  } else if (!(lib::present(bias))) {
-    call_.note(1, "not bias");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not bias", [&] { return lib::present(bias); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAddmm, {
             lib::Argument{bias}, lib::Argument{dl::kit::library::flat2d(input)},
             lib::Argument{dl::kit::library::t(weight)}, lib::Argument{lib::scalar_of(int64_t{1})},
@@ -187,7 +212,7 @@ diopiError_t diopiLinear(
   }
   if (!(call_.has(functions::aclnnMatmul))) {
     call_.note(2, "the library does not have aclnnMatmul");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not bias)", [&] { return (!lib::present(bias)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnMatmul, {
             lib::Argument{input}, lib::Argument{dl::kit::library::t(weight)}, lib::Argument{out},
             lib::Argument{dl::ascend::cube_math_type(call_)}});
@@ -208,6 +233,12 @@ diopiError_t diopiLinearBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::View weight = lib::view_of(weight_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnMatmul) && call_.has(functions::aclnnMm) && call_.has(functions::aclnnReduceSum))) {
     call_.note(1, "the library does not have one of aclnnMatmul, aclnnMm, aclnnReduceSum");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -19,6 +19,9 @@ diopiError_t diopiAdaptiveMaxPool1dWithIndices(
   const lib::View indices = lib::view_of(indices_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool2d))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -42,6 +45,10 @@ diopiError_t diopiAdaptiveMaxPool1dBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -64,6 +71,9 @@ diopiError_t diopiAdaptiveMaxPool2dWithIndices(
   const lib::View indices = lib::view_of(indices_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool2d))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -85,6 +95,10 @@ diopiError_t diopiAdaptiveMaxPool2dBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -105,6 +119,9 @@ diopiError_t diopiAdaptiveMaxPool3dWithIndices(
   const lib::View indices = lib::view_of(indices_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool3d))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool3d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -126,6 +143,10 @@ diopiError_t diopiAdaptiveMaxPool3dBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool3dBackward))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool3dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -150,6 +171,8 @@ diopiError_t diopiMaxPool1d(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnMaxPool))) {
     call_.note(1, "the library does not have aclnnMaxPool");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -179,6 +202,9 @@ diopiError_t diopiMaxPool1dWithIndices(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnMaxPool2dWithIndices) && call_.has(functions::aclnnCast))) {
     call_.note(1, "the library does not have one of aclnnMaxPool2dWithIndices, aclnnCast");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -214,6 +240,10 @@ diopiError_t diopiMaxPool1dBackward(
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
   const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnCast) && call_.has(functions::aclnnMaxPool2dWithIndicesBackward))) {
     call_.note(1, "the library does not have one of aclnnCast, aclnnMaxPool2dWithIndicesBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -242,6 +272,8 @@ diopiError_t diopiAdaptiveMaxPool1d(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool2d))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -269,6 +301,8 @@ diopiError_t diopiMaxPool2d(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnMaxPool))) {
     call_.note(1, "the library does not have aclnnMaxPool");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -297,6 +331,9 @@ diopiError_t diopiMaxPool2dWithIndices(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnMaxPool2dWithIndices) && call_.has(functions::aclnnCast))) {
     call_.note(1, "the library does not have one of aclnnMaxPool2dWithIndices, aclnnCast");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -331,11 +368,13 @@ diopiError_t diopiMaxPool2dBackward(
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
   const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnCast) && call_.has(functions::aclnnMaxPool2dWithIndicesBackward))) {
     call_.note(1, "the library does not have one of aclnnCast, aclnnMaxPool2dWithIndicesBackward");
-  } else if (!(lib::present(indices))) {
-    call_.note(1, "not indices");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not indices", [&] { return lib::present(indices); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_i32 = call_.temporary(lib::Dtype{diopi_dtype_int32}, lib::shape(indices));
         plan_.call(functions::aclnnCast, {
             lib::Argument{indices}, lib::Argument{lib::Dtype{diopi_dtype_int32}},
@@ -359,6 +398,8 @@ diopiError_t diopiAdaptiveMaxPool2d(
   lib::Call call_(ctx_, "diopiAdaptiveMaxPool2d", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool2d))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -384,6 +425,8 @@ diopiError_t diopiMaxPool3d(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnMaxPool3dWithArgmax))) {
     call_.note(1, "the library does not have aclnnMaxPool3dWithArgmax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -413,6 +456,9 @@ diopiError_t diopiMaxPool3dWithIndices(
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnMaxPool3dWithArgmax) && call_.has(functions::aclnnCast))) {
     call_.note(1, "the library does not have one of aclnnMaxPool3dWithArgmax, aclnnCast");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -447,6 +493,10 @@ diopiError_t diopiMaxPool3dBackward(
   const lib::Ints dilation = lib::ints_of(dilation_);
   const auto ceil_mode = ceil_mode_;
   const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnCast) && call_.has(functions::aclnnMaxPool3dWithArgmaxBackward))) {
     call_.note(1, "the library does not have one of aclnnCast, aclnnMaxPool3dWithArgmaxBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -473,6 +523,8 @@ diopiError_t diopiAdaptiveMaxPool3d(
   lib::Call call_(ctx_, "diopiAdaptiveMaxPool3d", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnAdaptiveMaxPool3d))) {
     call_.note(1, "the library does not have aclnnAdaptiveMaxPool3d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

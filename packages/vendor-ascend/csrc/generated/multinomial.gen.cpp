@@ -13,14 +13,17 @@ namespace dl::ascend {
 namespace operators {
 
 diopiError_t diopiMultinomial(
-    diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiConstTensorHandle_t input_, int64_t,
-    bool replacement_, diopiGeneratorHandle_t generator_) {
+    diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiConstTensorHandle_t input_,
+    int64_t num_samples_, bool replacement_, diopiGeneratorHandle_t generator_) {
   lib::Call call_(ctx_, "diopiMultinomial", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  const int64_t num_samples = static_cast<int64_t>(num_samples_);
   const auto replacement = replacement_;
   const auto generator = generator_;
-  if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  lib::require_dtype(out, 0x40, "out");
+  lib::require_dtype(input, 0x1700, "input");
+  if (lib::holds(call_, 1, "not (size(out, -1) == num_samples)", [&] { return (dl::kit::library::size(out, int64_t{-1}) == num_samples); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_multinomial(call_, generator, input, replacement, out));
       })) {
     return diopiSuccess;

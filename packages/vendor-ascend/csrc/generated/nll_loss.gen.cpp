@@ -24,11 +24,13 @@ diopiError_t diopiCrossEntropyLoss(
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const int64_t ignore_index = static_cast<int64_t>(ignore_index_);
   const double label_smoothing = static_cast<double>(label_smoothing_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(target, 0x1740, "target");
+  lib::require_same_dtype(weight, "weight", input, "input");
   if (!(call_.has(functions::aclnnLogSoftmax) && call_.has(functions::aclnnNLLLoss))) {
     call_.note(1, "the library does not have one of aclnnLogSoftmax, aclnnNLLLoss");
-  } else if (!((label_smoothing == int64_t{0}) && (dl::kit::library::ndim(input) == int64_t{2}) && lib::equal(dl::kit::library::dtype(target), lib::Dtype{diopi_dtype_int64}) && (dl::kit::library::ndim(target) == int64_t{1}))) {
-    call_.note(1, "not (label_smoothing == 0 and ndim(input) == 2 and dtype(target) == int64 and ndim(target) == 1)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (label_smoothing == 0 and ndim(input) == 2 and dtype(target) == int64 and ndim(target) == 1)", [&] { return ((label_smoothing == int64_t{0}) && (dl::kit::library::ndim(input) == int64_t{2}) && lib::equal(dl::kit::library::dtype(target), lib::Dtype{diopi_dtype_int64}) && (dl::kit::library::ndim(target) == int64_t{1})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_logp = call_.temporary(lib::dtype(input), lib::shape(input));
         const lib::View tmp_total = call_.temporary(dl::kit::library::dtype(input), lib::Ints{});
         plan_.call(functions::aclnnLogSoftmax, {
@@ -58,11 +60,15 @@ diopiError_t diopiCrossEntropyLossBackward(
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const int64_t ignore_index = static_cast<int64_t>(ignore_index_);
   const double label_smoothing = static_cast<double>(label_smoothing_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(target, 0x1740, "target");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnLogSoftmax) && call_.has(functions::aclnnNLLLoss) && call_.has(functions::aclnnNLLLossBackward) && call_.has(functions::aclnnLogSoftmaxBackward))) {
     call_.note(1, "the library does not have one of aclnnLogSoftmax, aclnnNLLLoss, aclnnNLLLossBackward, aclnnLogSoftmaxBackward");
-  } else if (!((label_smoothing == int64_t{0}) && (dl::kit::library::ndim(input) == int64_t{2}) && lib::equal(dl::kit::library::dtype(target), lib::Dtype{diopi_dtype_int64}) && (dl::kit::library::ndim(target) == int64_t{1}))) {
-    call_.note(1, "not (label_smoothing == 0 and ndim(input) == 2 and dtype(target) == int64 and ndim(target) == 1)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (label_smoothing == 0 and ndim(input) == 2 and dtype(target) == int64 and ndim(target) == 1)", [&] { return ((label_smoothing == int64_t{0}) && (dl::kit::library::ndim(input) == int64_t{2}) && lib::equal(dl::kit::library::dtype(target), lib::Dtype{diopi_dtype_int64}) && (dl::kit::library::ndim(target) == int64_t{1})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, grad_input = plan_.upcast(grad_input, false, true), grad_output = plan_.upcast(grad_output, true, false), input = plan_.upcast(input, true, false), weight = plan_.upcast(weight, true, false)] {
         const lib::View tmp_logp = call_.temporary(lib::dtype(input), lib::shape(input));
         const lib::View tmp_total = call_.temporary(dl::kit::library::dtype(input), lib::Ints{});
         const lib::View tmp_loss = call_.temporary(dl::kit::library::dtype(input), dl::kit::library::shape(grad_output));
@@ -82,6 +88,7 @@ diopiError_t diopiCrossEntropyLossBackward(
         plan_.call(functions::aclnnLogSoftmaxBackward, {
             lib::Argument{tmp_g}, lib::Argument{tmp_logp}, lib::Argument{int64_t{1}},
             lib::Argument{grad_input}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -99,11 +106,13 @@ diopiError_t diopiNLLLoss(
   const lib::View weight = lib::view_of(weight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const int64_t ignore_index = static_cast<int64_t>(ignore_index_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(target, 0x40, "target");
+  lib::require_same_dtype(weight, "weight", input, "input");
   if (!(call_.has(functions::aclnnNLLLoss))) {
     call_.note(1, "the library does not have aclnnNLLLoss");
-  } else if (!(dl::kit::library::ndim(input) == int64_t{2})) {
-    call_.note(1, "not (ndim(input) == 2)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(input) == 2)", [&] { return (dl::kit::library::ndim(input) == int64_t{2}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_total = call_.temporary(dl::kit::library::dtype(input), lib::Ints{});
         plan_.call(functions::aclnnNLLLoss, {
             lib::Argument{input}, lib::Argument{target},
@@ -129,11 +138,14 @@ diopiError_t diopiNLLLossBackward(
   const lib::View weight = lib::view_of(weight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const int64_t ignore_index = static_cast<int64_t>(ignore_index_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(target, 0x40, "target");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnNLLLoss) && call_.has(functions::aclnnNLLLossBackward))) {
     call_.note(1, "the library does not have one of aclnnNLLLoss, aclnnNLLLossBackward");
-  } else if (!(dl::kit::library::ndim(input) == int64_t{2})) {
-    call_.note(1, "not (ndim(input) == 2)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(input) == 2)", [&] { return (dl::kit::library::ndim(input) == int64_t{2}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_total = call_.temporary(dl::kit::library::dtype(input), lib::Ints{});
         const lib::View tmp_loss = call_.temporary(dl::kit::library::dtype(input), dl::kit::library::shape(grad_output));
         plan_.call(functions::aclnnNLLLoss, {
@@ -164,11 +176,14 @@ diopiError_t diopiNLLLossV2(
   const lib::View weight = lib::view_of(weight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const int64_t ignore_index = static_cast<int64_t>(ignore_index_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_same_dtype(totalWeight, "totalWeight", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(target, 0x40, "target");
+  lib::require_same_dtype(weight, "weight", input, "input");
   if (!(call_.has(functions::aclnnNLLLoss))) {
     call_.note(1, "the library does not have aclnnNLLLoss");
-  } else if (!((dl::kit::library::ndim(input) == int64_t{2}) && lib::present(totalWeight))) {
-    call_.note(1, "not (ndim(input) == 2 and totalWeight)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(input) == 2 and totalWeight)", [&] { return ((dl::kit::library::ndim(input) == int64_t{2}) && lib::present(totalWeight)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnNLLLoss, {
             lib::Argument{input}, lib::Argument{target},
             lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{1})},
@@ -179,9 +194,7 @@ diopiError_t diopiNLLLossV2(
   }
   if (!(call_.has(functions::aclnnNLLLoss))) {
     call_.note(2, "the library does not have aclnnNLLLoss");
-  } else if (!(dl::kit::library::ndim(input) == int64_t{2})) {
-    call_.note(2, "not (ndim(input) == 2)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (ndim(input) == 2 and not totalWeight)", [&] { return ((dl::kit::library::ndim(input) == int64_t{2}) && (!lib::present(totalWeight))); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_total = call_.temporary(dl::kit::library::dtype(input), lib::Ints{});
         plan_.call(functions::aclnnNLLLoss, {
             lib::Argument{input}, lib::Argument{target},
@@ -193,9 +206,7 @@ diopiError_t diopiNLLLossV2(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnNLLLoss))) {
     call_.note(3, "the library does not have one of aclnnInplaceCopy, aclnnNLLLoss");
-  } else if (!((dl::kit::library::ndim(input) > int64_t{2}) && lib::present(totalWeight))) {
-    call_.note(3, "not (ndim(input) > 2 and totalWeight)");
-  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (ndim(input) > 2 and totalWeight)", [&] { return ((dl::kit::library::ndim(input) > int64_t{2}) && lib::present(totalWeight)); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         const lib::View tmp_rows = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
         plan_.call(functions::aclnnInplaceCopy, {
             lib::Argument{dl::kit::library::reshaped(tmp_rows, dl::kit::library::shape(dl::kit::library::moved_to_last(input, int64_t{1})))},
@@ -230,11 +241,15 @@ diopiError_t diopiNLLLossV2Backward(
   const lib::View totalWeight = lib::view_of(totalWeight_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const int64_t ignore_index = static_cast<int64_t>(ignore_index_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(target, 0x40, "target");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
+  lib::require_same_dtype(totalWeight, "totalWeight", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnNLLLossBackward))) {
     call_.note(1, "the library does not have aclnnNLLLossBackward");
-  } else if (!(dl::kit::library::ndim(input) == int64_t{2})) {
-    call_.note(1, "not (ndim(input) == 2)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(input) == 2)", [&] { return (dl::kit::library::ndim(input) == int64_t{2}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnNLLLossBackward, {
             lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{target},
             lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{1})},
@@ -245,9 +260,7 @@ diopiError_t diopiNLLLossV2Backward(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnNLLLossBackward))) {
     call_.note(2, "the library does not have one of aclnnInplaceCopy, aclnnNLLLossBackward");
-  } else if (!(dl::kit::library::ndim(input) > int64_t{2})) {
-    call_.note(2, "not (ndim(input) > 2)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (ndim(input) > 2)", [&] { return (dl::kit::library::ndim(input) > int64_t{2}); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_rows = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
         const lib::View tmp_grad = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
         plan_.call(functions::aclnnInplaceCopy, {

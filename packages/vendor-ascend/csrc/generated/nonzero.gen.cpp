@@ -19,6 +19,10 @@ diopiError_t diopiMaskedScatter(
   const lib::View input = lib::view_of(input_);
   const lib::View mask = lib::view_of(mask_);
   const lib::View source = lib::view_of(source_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(mask, 0x800, "mask");
+  lib::require_same_dtype(source, "source", input, "input");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceMaskedScatter))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceMaskedScatter");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -33,11 +37,17 @@ diopiError_t diopiMaskedScatter(
 
 diopiError_t diopiMaskedSelectBackward(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_,
-    diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t, diopiConstTensorHandle_t mask_) {
+    diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t input_,
+    diopiConstTensorHandle_t mask_) {
   lib::Call call_(ctx_, "diopiMaskedSelectBackward", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
+  const lib::View input = lib::view_of(input_);
   const lib::View mask = lib::view_of(mask_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(mask, 0x802, "mask");
   if (!(call_.has(functions::aclnnInplaceZero) && call_.has(functions::aclnnInplaceMaskedScatter))) {
     call_.note(1, "the library does not have one of aclnnInplaceZero, aclnnInplaceMaskedScatter");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -53,6 +63,8 @@ diopiError_t diopiMaskedSelectBackward(
 diopiError_t diopiNonzero(
     diopiContextHandle_t ctx_, diopiTensorHandle_t* out_, diopiConstTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiNonzero", backend_of(ctx_));
+  const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnNonzero))) {
     call_.note(1, "the library does not have aclnnNonzero");
   } else {
@@ -67,6 +79,10 @@ diopiError_t diopiMaskedSelect(
     diopiContextHandle_t ctx_, diopiTensorHandle_t* out_, diopiConstTensorHandle_t input_,
     diopiConstTensorHandle_t mask_) {
   lib::Call call_(ctx_, "diopiMaskedSelect", backend_of(ctx_));
+  const lib::View input = lib::view_of(input_);
+  const lib::View mask = lib::view_of(mask_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(mask, 0x802, "mask");
   if (!(call_.has(functions::aclnnMaskedSelect))) {
     call_.note(1, "the library does not have aclnnMaskedSelect");
   } else {

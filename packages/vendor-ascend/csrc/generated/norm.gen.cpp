@@ -19,6 +19,7 @@ diopiError_t diopiNorm(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar p = lib::scalar_of(p_);
   const lib::Ints dim = lib::ints_of(dim_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnNorm))) {
     call_.note(1, "the library does not have aclnnNorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -42,6 +43,7 @@ diopiError_t diopiLinalgVecNorm(
   const lib::Scalar ord = lib::scalar_of(ord_);
   const lib::Ints dim = lib::ints_of(dim_);
   const auto keepdim = keepdim_;
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnLinalgVectorNorm))) {
     call_.note(1, "the library does not have aclnnLinalgVectorNorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -64,6 +66,8 @@ diopiError_t diopiNormalize(
   const double p = static_cast<double>(p_);
   const int64_t axis = static_cast<int64_t>(axis_);
   const double eps = static_cast<double>(eps_);
+  lib::require_same_dtype(output, "output", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnLinalgVectorNorm) && call_.has(functions::aclnnClampMin) && call_.has(functions::aclnnDiv))) {
     call_.note(1, "the library does not have one of aclnnLinalgVectorNorm, aclnnClampMin, aclnnDiv");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

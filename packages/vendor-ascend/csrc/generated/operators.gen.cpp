@@ -236,7 +236,6 @@ const dl_operator_t kOperators[] = {
     DL_KIT_OPERATOR(dl::ascend::Vendor, operators, diopiLayerNormGB),
     DL_KIT_OPERATOR(dl::ascend::Vendor, operators, diopiLayerNormGBBackward),
     DL_KIT_OPERATOR(dl::ascend::Vendor, operators, diopiTriangularSolve),
-    DL_KIT_OPERATOR(dl::ascend::Vendor, operators, diopiCholesky),
     DL_KIT_OPERATOR(dl::ascend::Vendor, operators, diopiLinalgQR),
     DL_KIT_OPERATOR(dl::ascend::Vendor, operators, diopiLogicalAnd),
     DL_KIT_OPERATOR(dl::ascend::Vendor, operators, diopiLogicalAndInp),

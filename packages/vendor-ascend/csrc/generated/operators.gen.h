@@ -499,9 +499,6 @@ diopiError_t diopiLayerNormGBBackward(
 diopiError_t diopiTriangularSolve(
     diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
     diopiConstTensorHandle_t, bool, bool, bool);
-diopiError_t diopiCholesky(
-    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, bool,
-    bool);
 diopiError_t diopiLinalgQR(
     diopiContextHandle_t, diopiConstTensorHandle_t, const char*, diopiTensorHandle_t,
     diopiTensorHandle_t);

@@ -31,6 +31,12 @@ diopiError_t diopiFusedAdamW(
   const double weight_decay = static_cast<double>(weight_decay_);
   const auto amsgrad = amsgrad_;
   const auto maximize = maximize_;
+  lib::require_dtype(params, 0x1700, "params");
+  lib::require_same_dtype(grads, "grads", params, "params");
+  lib::require_same_dtype(exp_avgs, "exp_avgs", params, "params");
+  lib::require_same_dtype(exp_avg_sqs, "exp_avg_sqs", params, "params");
+  lib::require_same_dtype(max_exp_avg_sqs, "max_exp_avg_sqs", params, "params");
+  lib::require_dtype(state_steps, 0x1700, "state_steps");
   if (!(call_.has(functions::aclnnFusedAdamw))) {
     call_.note(1, "the library does not have aclnnFusedAdamw");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -59,24 +65,26 @@ diopiError_t diopiSgd(
   const double dampening = static_cast<double>(dampening_);
   const double weight_decay = static_cast<double>(weight_decay_);
   const auto nesterov = nesterov_;
+  lib::require_dtype(param, 0x1700, "param");
+  lib::require_same_dtype(grad, "grad", param, "param");
+  lib::require_same_dtype(buf, "buf", param, "param");
   if (!(call_.has(functions::aclnnInplaceAdd))) {
     call_.note(1, "the library does not have aclnnInplaceAdd");
-  } else if (!(momentum == int64_t{0})) {
-    call_.note(1, "not (momentum == 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (momentum == 0)", [&] { return (momentum == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, true)] {
         if ((weight_decay != int64_t{0})) plan_.call(functions::aclnnInplaceAdd, {
             lib::Argument{grad}, lib::Argument{param},
             lib::Argument{lib::scalar_of(weight_decay)}});
         plan_.call(functions::aclnnInplaceAdd, {
             lib::Argument{param}, lib::Argument{grad}, lib::Argument{lib::scalar_of((-lr))}});
+        }();
       })) {
     return diopiSuccess;
   }
   if (!(call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnInplaceMuls))) {
     call_.note(2, "the library does not have one of aclnnInplaceAdd, aclnnInplaceMuls");
-  } else if (!(lib::present(buf))) {
-    call_.note(2, "not buf");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (buf and momentum != 0)", [&] { return (lib::present(buf) && (momentum != int64_t{0})); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, true), buf = plan_.upcast(buf, true, true)] {
         if ((weight_decay != int64_t{0})) plan_.call(functions::aclnnInplaceAdd, {
             lib::Argument{grad}, lib::Argument{param},
             lib::Argument{lib::scalar_of(weight_decay)}});
@@ -91,6 +99,7 @@ diopiError_t diopiSgd(
             lib::Argument{param}, lib::Argument{grad}, lib::Argument{lib::scalar_of((-lr))}});
         if ((!nesterov)) plan_.call(functions::aclnnInplaceAdd, {
             lib::Argument{param}, lib::Argument{buf}, lib::Argument{lib::scalar_of((-lr))}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -115,11 +124,15 @@ diopiError_t diopiAdam(
   const double weight_decay = static_cast<double>(weight_decay_);
   const int64_t step = static_cast<int64_t>(step_);
   const auto amsgrad = amsgrad_;
+  lib::require_dtype(param, 0x1700, "param");
+  lib::require_same_dtype(grad, "grad", param, "param");
+  lib::require_same_dtype(exp_avg, "exp_avg", param, "param");
+  lib::require_same_dtype(exp_avg_sq, "exp_avg_sq", param, "param");
+  lib::require_same_dtype(max_exp_avg_sq, "max_exp_avg_sq", param, "param");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnAdd) && call_.has(functions::aclnnInplaceMuls) && call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnInplaceAddcmul) && call_.has(functions::aclnnSqrt) && call_.has(functions::aclnnInplaceDivs) && call_.has(functions::aclnnInplaceAdds) && call_.has(functions::aclnnInplaceAddcdiv))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnAdd, aclnnInplaceMuls, aclnnInplaceAdd, aclnnInplaceAddcmul, aclnnSqrt, aclnnInplaceDivs, aclnnInplaceAdds, aclnnInplaceAddcdiv");
-  } else if (!(!amsgrad)) {
-    call_.note(1, "not (not amsgrad)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not amsgrad)", [&] { return (!amsgrad); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, false), exp_avg = plan_.upcast(exp_avg, true, true), exp_avg_sq = plan_.upcast(exp_avg_sq, true, true)] {
         const lib::View tmp_g = call_.temporary(lib::dtype(grad), lib::shape(grad));
         const lib::View tmp_d = call_.temporary(lib::dtype(param), lib::shape(param));
         if ((weight_decay == int64_t{0})) plan_.call(functions::aclnnInplaceCopy, {lib::Argument{tmp_g}, lib::Argument{grad}});
@@ -146,14 +159,14 @@ diopiError_t diopiAdam(
         plan_.call(functions::aclnnInplaceAddcdiv, {
             lib::Argument{param}, lib::Argument{exp_avg}, lib::Argument{tmp_d},
             lib::Argument{lib::scalar_of(((-lr) / (int64_t{1} - dl::kit::library::power(beta1, static_cast<double>(step)))))}});
+        }();
       })) {
     return diopiSuccess;
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnAdd) && call_.has(functions::aclnnInplaceMuls) && call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnInplaceAddcmul) && call_.has(functions::aclnnMaximum) && call_.has(functions::aclnnSqrt) && call_.has(functions::aclnnInplaceDivs) && call_.has(functions::aclnnInplaceAdds) && call_.has(functions::aclnnInplaceAddcdiv))) {
     call_.note(2, "the library does not have one of aclnnInplaceCopy, aclnnAdd, aclnnInplaceMuls, aclnnInplaceAdd, aclnnInplaceAddcmul, aclnnMaximum, aclnnSqrt, aclnnInplaceDivs, aclnnInplaceAdds, aclnnInplaceAddcdiv");
-  } else if (!(lib::present(max_exp_avg_sq))) {
-    call_.note(2, "not max_exp_avg_sq");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (amsgrad and max_exp_avg_sq)", [&] { return (amsgrad && lib::present(max_exp_avg_sq)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, false), exp_avg = plan_.upcast(exp_avg, true, true), exp_avg_sq = plan_.upcast(exp_avg_sq, true, true), max_exp_avg_sq = plan_.upcast(max_exp_avg_sq, true, true)] {
         const lib::View tmp_g = call_.temporary(lib::dtype(grad), lib::shape(grad));
         const lib::View tmp_d = call_.temporary(lib::dtype(param), lib::shape(param));
         if ((weight_decay == int64_t{0})) plan_.call(functions::aclnnInplaceCopy, {lib::Argument{tmp_g}, lib::Argument{grad}});
@@ -183,6 +196,7 @@ diopiError_t diopiAdam(
         plan_.call(functions::aclnnInplaceAddcdiv, {
             lib::Argument{param}, lib::Argument{exp_avg}, lib::Argument{tmp_d},
             lib::Argument{lib::scalar_of(((-lr) / (int64_t{1} - dl::kit::library::power(beta1, static_cast<double>(step)))))}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -207,11 +221,15 @@ diopiError_t diopiAdamW(
   const double weight_decay = static_cast<double>(weight_decay_);
   const int64_t step = static_cast<int64_t>(step_);
   const auto amsgrad = amsgrad_;
+  lib::require_dtype(param, 0x1700, "param");
+  lib::require_same_dtype(grad, "grad", param, "param");
+  lib::require_same_dtype(exp_avg, "exp_avg", param, "param");
+  lib::require_same_dtype(exp_avg_sq, "exp_avg_sq", param, "param");
+  lib::require_same_dtype(max_exp_avg_sq, "max_exp_avg_sq", param, "param");
   if (!(call_.has(functions::aclnnInplaceMuls) && call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnInplaceAddcmul) && call_.has(functions::aclnnSqrt) && call_.has(functions::aclnnInplaceDivs) && call_.has(functions::aclnnInplaceAdds) && call_.has(functions::aclnnInplaceAddcdiv))) {
     call_.note(1, "the library does not have one of aclnnInplaceMuls, aclnnInplaceAdd, aclnnInplaceAddcmul, aclnnSqrt, aclnnInplaceDivs, aclnnInplaceAdds, aclnnInplaceAddcdiv");
-  } else if (!(!amsgrad)) {
-    call_.note(1, "not (not amsgrad)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not amsgrad)", [&] { return (!amsgrad); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, false), exp_avg = plan_.upcast(exp_avg, true, true), exp_avg_sq = plan_.upcast(exp_avg_sq, true, true)] {
         const lib::View tmp_d = call_.temporary(lib::dtype(param), lib::shape(param));
         plan_.call(functions::aclnnInplaceMuls, {
             lib::Argument{param},
@@ -236,14 +254,14 @@ diopiError_t diopiAdamW(
         plan_.call(functions::aclnnInplaceAddcdiv, {
             lib::Argument{param}, lib::Argument{exp_avg}, lib::Argument{tmp_d},
             lib::Argument{lib::scalar_of(((-lr) / (int64_t{1} - dl::kit::library::power(beta1, static_cast<double>(step)))))}});
+        }();
       })) {
     return diopiSuccess;
   }
   if (!(call_.has(functions::aclnnInplaceMuls) && call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnInplaceAddcmul) && call_.has(functions::aclnnMaximum) && call_.has(functions::aclnnSqrt) && call_.has(functions::aclnnInplaceDivs) && call_.has(functions::aclnnInplaceAdds) && call_.has(functions::aclnnInplaceAddcdiv))) {
     call_.note(2, "the library does not have one of aclnnInplaceMuls, aclnnInplaceAdd, aclnnInplaceAddcmul, aclnnMaximum, aclnnSqrt, aclnnInplaceDivs, aclnnInplaceAdds, aclnnInplaceAddcdiv");
-  } else if (!(lib::present(max_exp_avg_sq))) {
-    call_.note(2, "not max_exp_avg_sq");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (amsgrad and max_exp_avg_sq)", [&] { return (amsgrad && lib::present(max_exp_avg_sq)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, false), exp_avg = plan_.upcast(exp_avg, true, true), exp_avg_sq = plan_.upcast(exp_avg_sq, true, true), max_exp_avg_sq = plan_.upcast(max_exp_avg_sq, true, true)] {
         const lib::View tmp_d = call_.temporary(lib::dtype(param), lib::shape(param));
         plan_.call(functions::aclnnInplaceMuls, {
             lib::Argument{param},
@@ -271,6 +289,7 @@ diopiError_t diopiAdamW(
         plan_.call(functions::aclnnInplaceAddcdiv, {
             lib::Argument{param}, lib::Argument{exp_avg}, lib::Argument{tmp_d},
             lib::Argument{lib::scalar_of(((-lr) / (int64_t{1} - dl::kit::library::power(beta1, static_cast<double>(step)))))}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -290,9 +309,14 @@ diopiError_t diopiAdadelta(
   const double rho = static_cast<double>(rho_);
   const double eps = static_cast<double>(eps_);
   const double weight_decay = static_cast<double>(weight_decay_);
+  lib::require_dtype(param, 0x1700, "param");
+  lib::require_same_dtype(grad, "grad", param, "param");
+  lib::require_same_dtype(square_avg, "square_avg", param, "param");
+  lib::require_same_dtype(acc_delta, "acc_delta", param, "param");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnAdd) && call_.has(functions::aclnnInplaceMuls) && call_.has(functions::aclnnInplaceAddcmul) && call_.has(functions::aclnnAdds) && call_.has(functions::aclnnInplaceSqrt) && call_.has(functions::aclnnInplaceDiv) && call_.has(functions::aclnnInplaceMul) && call_.has(functions::aclnnInplaceAdd))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnAdd, aclnnInplaceMuls, aclnnInplaceAddcmul, aclnnAdds, aclnnInplaceSqrt, aclnnInplaceDiv, aclnnInplaceMul, aclnnInplaceAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, false), square_avg = plan_.upcast(square_avg, true, true), acc_delta = plan_.upcast(acc_delta, true, true)] {
         const lib::View tmp_g = call_.temporary(lib::dtype(grad), lib::shape(grad));
         const lib::View tmp_n = call_.temporary(lib::dtype(param), lib::shape(param));
         const lib::View tmp_d = call_.temporary(lib::dtype(param), lib::shape(param));
@@ -322,6 +346,7 @@ diopiError_t diopiAdadelta(
             lib::Argument{lib::scalar_of((int64_t{1} - rho))}});
         plan_.call(functions::aclnnInplaceAdd, {
             lib::Argument{param}, lib::Argument{tmp_n}, lib::Argument{lib::scalar_of((-lr))}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -330,12 +355,14 @@ diopiError_t diopiAdadelta(
 
 diopiError_t diopiRmsprop(
     diopiContextHandle_t ctx_, diopiTensorHandle_t param_, diopiConstTensorHandle_t grad_,
-    diopiTensorHandle_t square_avg_, diopiTensorHandle_t, diopiTensorHandle_t momentum_buf_,
-    float lr_, float alpha_, float eps_, float weight_decay_, float momentum_, bool centered_) {
+    diopiTensorHandle_t square_avg_, diopiTensorHandle_t grad_avg_,
+    diopiTensorHandle_t momentum_buf_, float lr_, float alpha_, float eps_, float weight_decay_,
+    float momentum_, bool centered_) {
   lib::Call call_(ctx_, "diopiRmsprop", backend_of(ctx_));
   const lib::View param = lib::view_of(param_);
   const lib::View grad = lib::view_of(grad_);
   const lib::View square_avg = lib::view_of(square_avg_);
+  const lib::View grad_avg = lib::view_of(grad_avg_);
   const lib::View momentum_buf = lib::view_of(momentum_buf_);
   const double lr = static_cast<double>(lr_);
   const double alpha = static_cast<double>(alpha_);
@@ -343,11 +370,15 @@ diopiError_t diopiRmsprop(
   const double weight_decay = static_cast<double>(weight_decay_);
   const double momentum = static_cast<double>(momentum_);
   const auto centered = centered_;
+  lib::require_dtype(param, 0x1700, "param");
+  lib::require_same_dtype(grad, "grad", param, "param");
+  lib::require_same_dtype(square_avg, "square_avg", param, "param");
+  lib::require_same_dtype(grad_avg, "grad_avg", param, "param");
+  lib::require_same_dtype(momentum_buf, "momentum_buf", param, "param");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnAdd) && call_.has(functions::aclnnInplaceMuls) && call_.has(functions::aclnnInplaceAddcmul) && call_.has(functions::aclnnSqrt) && call_.has(functions::aclnnInplaceAdds) && call_.has(functions::aclnnInplaceAddcdiv) && call_.has(functions::aclnnInplaceAdd))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnAdd, aclnnInplaceMuls, aclnnInplaceAddcmul, aclnnSqrt, aclnnInplaceAdds, aclnnInplaceAddcdiv, aclnnInplaceAdd");
-  } else if (!(!centered)) {
-    call_.note(1, "not (not centered)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not centered and (momentum == 0 or momentum_buf))", [&] { return ((!centered) && ((momentum == int64_t{0}) || lib::present(momentum_buf))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, param = plan_.upcast(param, true, true), grad = plan_.upcast(grad, true, false), square_avg = plan_.upcast(square_avg, true, true), momentum_buf = plan_.upcast(momentum_buf, true, true)] {
         const lib::View tmp_g = call_.temporary(lib::dtype(grad), lib::shape(grad));
         const lib::View tmp_d = call_.temporary(lib::dtype(param), lib::shape(param));
         if ((weight_decay == int64_t{0})) plan_.call(functions::aclnnInplaceCopy, {lib::Argument{tmp_g}, lib::Argument{grad}});
@@ -374,6 +405,7 @@ diopiError_t diopiRmsprop(
         if ((momentum == int64_t{0})) plan_.call(functions::aclnnInplaceAddcdiv, {
             lib::Argument{param}, lib::Argument{tmp_g}, lib::Argument{tmp_d},
             lib::Argument{lib::scalar_of((-lr))}});
+        }();
       })) {
     return diopiSuccess;
   }

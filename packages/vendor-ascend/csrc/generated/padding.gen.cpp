@@ -20,11 +20,11 @@ diopiError_t diopiPad(
   const lib::Ints pad = lib::ints_of(pad_);
   const auto mode = mode_;
   const auto value = value_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnConstantPadNd))) {
     call_.note(1, "the library does not have aclnnConstantPadNd");
-  } else if (!(lib::equal(mode, "constant"))) {
-    call_.note(1, "not (mode == 'constant')");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'constant')", [&] { return lib::equal(mode, "constant"); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnConstantPadNd, {
             lib::Argument{input}, lib::Argument{pad},
             lib::Argument{dl::kit::library::scalar_like(dl::kit::library::or_double(value, static_cast<double>(int64_t{0})), input)},

@@ -25,13 +25,31 @@ diopiError_t diopiChamferDistanceBackwardMmcv(
   const lib::View idx2 = lib::view_of(idx2_);
   const lib::View grad_dist1 = lib::view_of(grad_dist1_);
   const lib::View grad_dist2 = lib::view_of(grad_dist2_);
-  if (!(call_.has(functions::aclnnChamferDistanceBackward))) {
-    call_.note(1, "the library does not have aclnnChamferDistanceBackward");
+  lib::require_dtype(grad_xyz1, 0x1700, "grad_xyz1");
+  lib::require_same_dtype(grad_xyz2, "grad_xyz2", grad_xyz1, "grad_xyz1");
+  lib::require_same_dtype(xyz1, "xyz1", grad_xyz1, "grad_xyz1");
+  lib::require_same_dtype(xyz2, "xyz2", grad_xyz1, "grad_xyz1");
+  lib::require_dtype(idx1, 0x10, "idx1");
+  lib::require_dtype(idx2, 0x10, "idx2");
+  lib::require_same_dtype(grad_dist1, "grad_dist1", grad_xyz1, "grad_xyz1");
+  lib::require_same_dtype(grad_dist2, "grad_dist2", grad_xyz1, "grad_xyz1");
+  if (!(call_.has(functions::aclnnChamferDistanceBackward) && call_.has(functions::aclnnInplaceAdd))) {
+    call_.note(1, "the library does not have one of aclnnChamferDistanceBackward, aclnnInplaceAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, grad_xyz1 = plan_.upcast(grad_xyz1, true, true), grad_xyz2 = plan_.upcast(grad_xyz2, true, true), xyz1 = plan_.upcast(xyz1, true, false), xyz2 = plan_.upcast(xyz2, true, false), grad_dist1 = plan_.upcast(grad_dist1, true, false), grad_dist2 = plan_.upcast(grad_dist2, true, false)] {
+        const lib::View tmp_part1 = call_.temporary(lib::dtype(grad_xyz1), lib::shape(grad_xyz1));
+        const lib::View tmp_part2 = call_.temporary(lib::dtype(grad_xyz2), lib::shape(grad_xyz2));
         plan_.call(functions::aclnnChamferDistanceBackward, {
             lib::Argument{xyz1}, lib::Argument{xyz2}, lib::Argument{idx1}, lib::Argument{idx2},
-            lib::Argument{grad_dist1}, lib::Argument{grad_dist2}, lib::Argument{grad_xyz1},
-            lib::Argument{grad_xyz2}});
+            lib::Argument{grad_dist1}, lib::Argument{grad_dist2}, lib::Argument{tmp_part1},
+            lib::Argument{tmp_part2}});
+        plan_.call(functions::aclnnInplaceAdd, {
+            lib::Argument{grad_xyz1}, lib::Argument{tmp_part1},
+            lib::Argument{lib::scalar_of(int64_t{1})}});
+        plan_.call(functions::aclnnInplaceAdd, {
+            lib::Argument{grad_xyz2}, lib::Argument{tmp_part2},
+            lib::Argument{lib::scalar_of(int64_t{1})}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -40,20 +58,33 @@ diopiError_t diopiChamferDistanceBackwardMmcv(
 
 diopiError_t diopiThreeInterpolateBackwardMmcv(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_points_, diopiConstTensorHandle_t grad_out_,
-    diopiConstTensorHandle_t idx_, diopiConstTensorHandle_t weight_, int64_t, int64_t, int64_t,
-    int64_t m_) {
+    diopiConstTensorHandle_t idx_, diopiConstTensorHandle_t weight_, int64_t b_, int64_t c_,
+    int64_t n_, int64_t m_) {
   lib::Call call_(ctx_, "diopiThreeInterpolateBackwardMmcv", backend_of(ctx_));
   const lib::View grad_points = lib::view_of(grad_points_);
   const lib::View grad_out = lib::view_of(grad_out_);
   const lib::View idx = lib::view_of(idx_);
   const lib::View weight = lib::view_of(weight_);
+  const int64_t b = static_cast<int64_t>(b_);
+  const int64_t c = static_cast<int64_t>(c_);
+  const int64_t n = static_cast<int64_t>(n_);
   const int64_t m = static_cast<int64_t>(m_);
-  if (!(call_.has(functions::aclnnThreeInterpolateBackward))) {
-    call_.note(1, "the library does not have aclnnThreeInterpolateBackward");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  lib::require_dtype(grad_points, 0x1700, "grad_points");
+  lib::require_same_dtype(grad_out, "grad_out", grad_points, "grad_points");
+  lib::require_dtype(idx, 0x10, "idx");
+  lib::require_same_dtype(weight, "weight", grad_points, "grad_points");
+  if (!(call_.has(functions::aclnnThreeInterpolateBackward) && call_.has(functions::aclnnInplaceAdd))) {
+    call_.note(1, "the library does not have one of aclnnThreeInterpolateBackward, aclnnInplaceAdd");
+  } else if (lib::holds(call_, 1, "not (ndim(grad_out) == 3 and ndim(grad_points) == 3 and @shape(grad_out) == [b, c, n] and @shape(grad_points) == [b, c, m])", [&] { return ((dl::kit::library::ndim(grad_out) == int64_t{3}) && (dl::kit::library::ndim(grad_points) == int64_t{3}) && lib::equal(dl::kit::library::shape(grad_out), lib::Ints{b, c, n}) && lib::equal(dl::kit::library::shape(grad_points), lib::Ints{b, c, m})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, grad_points = plan_.upcast(grad_points, true, true), grad_out = plan_.upcast(grad_out, true, false), weight = plan_.upcast(weight, true, false)] {
+        const lib::View tmp_part = call_.temporary(lib::dtype(grad_points), lib::shape(grad_points));
         plan_.call(functions::aclnnThreeInterpolateBackward, {
             lib::Argument{grad_out}, lib::Argument{idx}, lib::Argument{weight}, lib::Argument{m},
-            lib::Argument{grad_points}});
+            lib::Argument{tmp_part}});
+        plan_.call(functions::aclnnInplaceAdd, {
+            lib::Argument{grad_points}, lib::Argument{tmp_part},
+            lib::Argument{lib::scalar_of(int64_t{1})}});
+        }();
       })) {
     return diopiSuccess;
   }

@@ -26,11 +26,11 @@ diopiError_t diopiPool1d(
   const auto ceil_mode = ceil_mode_;
   const auto exclusive = exclusive_;
   const auto adaptive = adaptive_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAvgPool2d))) {
     call_.note(1, "the library does not have aclnnAvgPool2d");
-  } else if (!(lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation))) {
-    call_.note(1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))", [&] { return (lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool2d, {
             lib::Argument{dl::kit::library::unsqueeze(input, int64_t{-2})},
             lib::Argument{dl::kit::library::one(ksize)},
@@ -49,7 +49,7 @@ diopiError_t diopiPool1dBackward(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_,
     diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t input_, const char* mode_,
     diopiSize_t ksize_, diopiSize_t stride_, diopiSize_t padding_, diopiSize_t dilation_,
-    bool ceil_mode_, bool exclusive_, bool adaptive_, diopiConstTensorHandle_t) {
+    bool ceil_mode_, bool exclusive_, bool adaptive_, diopiConstTensorHandle_t indices_) {
   lib::Call call_(ctx_, "diopiPool1dBackward", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
@@ -62,11 +62,14 @@ diopiError_t diopiPool1dBackward(
   const auto ceil_mode = ceil_mode_;
   const auto exclusive = exclusive_;
   const auto adaptive = adaptive_;
+  const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnAvgPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAvgPool2dBackward");
-  } else if (!(lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation))) {
-    call_.note(1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))", [&] { return (lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool2dBackward, {
             lib::Argument{dl::kit::library::unsqueeze(grad_output, int64_t{-2})},
             lib::Argument{dl::kit::library::unsqueeze(input, int64_t{-2})},
@@ -85,7 +88,8 @@ diopiError_t diopiPool1dBackward(
 diopiError_t diopiPool2d(
     diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiConstTensorHandle_t input_,
     const char* mode_, diopiSize_t ksize_, diopiSize_t stride_, diopiSize_t padding_,
-    diopiSize_t dilation_, bool ceil_mode_, bool exclusive_, bool adaptive_, diopiSize_t) {
+    diopiSize_t dilation_, bool ceil_mode_, bool exclusive_, bool adaptive_,
+    diopiSize_t output_size_) {
   lib::Call call_(ctx_, "diopiPool2d", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
@@ -97,11 +101,12 @@ diopiError_t diopiPool2d(
   const auto ceil_mode = ceil_mode_;
   const auto exclusive = exclusive_;
   const auto adaptive = adaptive_;
+  const lib::Ints output_size = lib::ints_of(output_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAvgPool2d))) {
     call_.note(1, "the library does not have aclnnAvgPool2d");
-  } else if (!(lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation))) {
-    call_.note(1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))", [&] { return (lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool2d, {
             lib::Argument{input}, lib::Argument{dl::kit::library::pair(ksize)},
             lib::Argument{dl::kit::library::pair(dl::kit::library::stride(stride, ksize))},
@@ -113,9 +118,7 @@ diopiError_t diopiPool2d(
   }
   if (!(call_.has(functions::aclnnAdaptiveAvgPool2d))) {
     call_.note(2, "the library does not have aclnnAdaptiveAvgPool2d");
-  } else if (!(lib::equal(mode, "avg") && adaptive)) {
-    call_.note(2, "not (mode == 'avg' and adaptive)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (mode == 'avg' and adaptive and (not output_size or @pair(output_size) == @tail(out, -2)))", [&] { return (lib::equal(mode, "avg") && adaptive && ((!lib::present(output_size)) || lib::equal(dl::kit::library::pair(output_size), dl::kit::library::tail(out, int64_t{-2})))); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAdaptiveAvgPool2d, {
             lib::Argument{input}, lib::Argument{dl::kit::library::tail(out, int64_t{-2})},
             lib::Argument{out}});
@@ -124,9 +127,7 @@ diopiError_t diopiPool2d(
   }
   if (!(call_.has(functions::aclnnMaxPool))) {
     call_.note(3, "the library does not have aclnnMaxPool");
-  } else if (!(lib::equal(mode, "max") && (!adaptive) && dl::kit::library::is_dense(dilation))) {
-    call_.note(3, "not (mode == 'max' and not adaptive and @is_dense(dilation))");
-  } else if (lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (mode == 'max' and not adaptive and @is_dense(dilation))", [&] { return (lib::equal(mode, "max") && (!adaptive) && dl::kit::library::is_dense(dilation)); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnMaxPool, {
             lib::Argument{input}, lib::Argument{dl::kit::library::pair(ksize)},
             lib::Argument{dl::kit::library::pair(dl::kit::library::stride(stride, ksize))},
@@ -143,7 +144,7 @@ diopiError_t diopiPool2dBackward(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_,
     diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t input_, const char* mode_,
     diopiSize_t ksize_, diopiSize_t stride_, diopiSize_t padding_, diopiSize_t dilation_,
-    bool ceil_mode_, bool exclusive_, bool adaptive_, diopiConstTensorHandle_t) {
+    bool ceil_mode_, bool exclusive_, bool adaptive_, diopiConstTensorHandle_t indices_) {
   lib::Call call_(ctx_, "diopiPool2dBackward", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
@@ -156,11 +157,14 @@ diopiError_t diopiPool2dBackward(
   const auto ceil_mode = ceil_mode_;
   const auto exclusive = exclusive_;
   const auto adaptive = adaptive_;
+  const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnAvgPool2dBackward))) {
     call_.note(1, "the library does not have aclnnAvgPool2dBackward");
-  } else if (!(lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation))) {
-    call_.note(1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))", [&] { return (lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool2dBackward, {
             lib::Argument{grad_output}, lib::Argument{input},
             lib::Argument{dl::kit::library::pair(ksize)},
@@ -173,9 +177,7 @@ diopiError_t diopiPool2dBackward(
   }
   if (!(call_.has(functions::aclnnAdaptiveAvgPool2dBackward))) {
     call_.note(2, "the library does not have aclnnAdaptiveAvgPool2dBackward");
-  } else if (!(lib::equal(mode, "avg") && adaptive)) {
-    call_.note(2, "not (mode == 'avg' and adaptive)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (mode == 'avg' and adaptive)", [&] { return (lib::equal(mode, "avg") && adaptive); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAdaptiveAvgPool2dBackward, {
             lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{grad_input}});
       })) {
@@ -199,11 +201,11 @@ diopiError_t diopiPool3d(
   const auto ceil_mode = ceil_mode_;
   const auto exclusive = exclusive_;
   const auto adaptive = adaptive_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnAvgPool3d))) {
     call_.note(1, "the library does not have aclnnAvgPool3d");
-  } else if (!(lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation))) {
-    call_.note(1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))", [&] { return (lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool3d, {
             lib::Argument{input}, lib::Argument{dl::kit::library::triple(ksize)},
             lib::Argument{dl::kit::library::triple(dl::kit::library::stride(stride, ksize))},
@@ -219,7 +221,7 @@ diopiError_t diopiPool3dBackward(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_,
     diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t input_, const char* mode_,
     diopiSize_t ksize_, diopiSize_t stride_, diopiSize_t padding_, diopiSize_t dilation_,
-    bool ceil_mode_, bool exclusive_, bool adaptive_, diopiConstTensorHandle_t) {
+    bool ceil_mode_, bool exclusive_, bool adaptive_, diopiConstTensorHandle_t indices_) {
   lib::Call call_(ctx_, "diopiPool3dBackward", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
@@ -232,11 +234,14 @@ diopiError_t diopiPool3dBackward(
   const auto ceil_mode = ceil_mode_;
   const auto exclusive = exclusive_;
   const auto adaptive = adaptive_;
+  const lib::View indices = lib::view_of(indices_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnAvgPool3dBackward))) {
     call_.note(1, "the library does not have aclnnAvgPool3dBackward");
-  } else if (!(lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation))) {
-    call_.note(1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'avg' and not adaptive and @is_dense(dilation))", [&] { return (lib::equal(mode, "avg") && (!adaptive) && dl::kit::library::is_dense(dilation)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnAvgPool3dBackward, {
             lib::Argument{grad_output}, lib::Argument{input},
             lib::Argument{dl::kit::library::triple(ksize)},

@@ -18,6 +18,7 @@ diopiError_t diopiPow(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar exponent = lib::scalar_of(exponent_);
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::aclnnPowTensorScalar))) {
     call_.note(1, "the library does not have aclnnPowTensorScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -34,6 +35,7 @@ diopiError_t diopiPowInp(
   lib::Call call_(ctx_, "diopiPowInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar exponent = lib::scalar_of(exponent_);
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::aclnnInplacePowTensorScalar))) {
     call_.note(1, "the library does not have aclnnInplacePowTensorScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -51,6 +53,7 @@ diopiError_t diopiPowScalar(
   const lib::View out = lib::view_of(out_);
   const lib::Scalar input = lib::scalar_of(input_);
   const lib::View exponent = lib::view_of(exponent_);
+  lib::require_dtype(exponent, 0x19757, "exponent");
   if (!(call_.has(functions::aclnnPowScalarTensor))) {
     call_.note(1, "the library does not have aclnnPowScalarTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -69,6 +72,8 @@ diopiError_t diopiPowTensor(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View exponent = lib::view_of(exponent_);
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_dtype(exponent, 0x19757, "exponent");
   if (!(call_.has(functions::aclnnPowTensorTensor))) {
     call_.note(1, "the library does not have aclnnPowTensorTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -85,6 +90,8 @@ diopiError_t diopiPowInpTensor(
   lib::Call call_(ctx_, "diopiPowInpTensor", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View exponent = lib::view_of(exponent_);
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_dtype(exponent, 0x19757, "exponent");
   if (!(call_.has(functions::aclnnInplacePowTensorTensor))) {
     call_.note(1, "the library does not have aclnnInplacePowTensorTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -100,6 +107,7 @@ diopiError_t diopiSqrt(
   lib::Call call_(ctx_, "diopiSqrt", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSqrt))) {
     call_.note(1, "the library does not have aclnnSqrt");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -113,6 +121,7 @@ diopiError_t diopiSqrt(
 diopiError_t diopiSqrtInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiSqrtInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceSqrt))) {
     call_.note(1, "the library does not have aclnnInplaceSqrt");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -128,6 +137,7 @@ diopiError_t diopiRsqrt(
   lib::Call call_(ctx_, "diopiRsqrt", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnRsqrt))) {
     call_.note(1, "the library does not have aclnnRsqrt");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -141,6 +151,7 @@ diopiError_t diopiRsqrt(
 diopiError_t diopiRsqrtInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiRsqrtInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceRsqrt))) {
     call_.note(1, "the library does not have aclnnInplaceRsqrt");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -156,6 +167,7 @@ diopiError_t diopiReciprocal(
   lib::Call call_(ctx_, "diopiReciprocal", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnReciprocal))) {
     call_.note(1, "the library does not have aclnnReciprocal");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -169,6 +181,7 @@ diopiError_t diopiReciprocal(
 diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiReciprocalInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceReciprocal))) {
     call_.note(1, "the library does not have aclnnInplaceReciprocal");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -20,6 +20,7 @@ diopiError_t diopiUniformInp(
   const double from = static_cast<double>(from_);
   const double to = static_cast<double>(to_);
   const auto generator = generator_;
+  lib::require_dtype(inout, 0x1700, "inout");
   if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_uniform(call_, generator, from, to, inout));
       })) {
@@ -36,6 +37,7 @@ diopiError_t diopiRandomInp(
   const int64_t from = static_cast<int64_t>(from_);
   const auto to = to_;
   const auto generator = generator_;
+  lib::require_dtype(inout, 0x1fff, "inout");
   if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_integers(call_, generator, from, to, inout));
       })) {
@@ -52,6 +54,7 @@ diopiError_t diopiNormal(
   const double mean = static_cast<double>(mean_);
   const double std = static_cast<double>(std_);
   const auto generator = generator_;
+  lib::require_dtype(out, 0x1700, "out");
   if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_normal(call_, generator, mean, std, out));
       })) {
@@ -68,6 +71,7 @@ diopiError_t diopiNormalInp(
   const double mean = static_cast<double>(mean_);
   const double std = static_cast<double>(std_);
   const auto generator = generator_;
+  lib::require_dtype(inout, 0x1700, "inout");
   if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_normal(call_, generator, mean, std, inout));
       })) {
@@ -84,12 +88,16 @@ diopiError_t diopiNormalTensorScalar(
   const lib::View mean = lib::view_of(mean_);
   const double std = static_cast<double>(std_);
   const auto generator = generator_;
+  lib::require_same_dtype(out, "out", mean, "mean");
+  lib::require_dtype(mean, 0x1700, "mean");
   if (!(call_.has(functions::aclnnInplaceAdd))) {
     call_.note(1, "the library does not have aclnnInplaceAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, out = plan_.upcast(out, false, true), mean = plan_.upcast(mean, true, false)] {
         plan_.act(dl::kit::library::draw_normal(call_, generator, static_cast<double>(int64_t{0}), std, out));
         plan_.call(functions::aclnnInplaceAdd, {
             lib::Argument{out}, lib::Argument{mean}, lib::Argument{lib::scalar_of(int64_t{1})}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -104,14 +112,19 @@ diopiError_t diopiNormalScalarTensor(
   const double mean = static_cast<double>(mean_);
   const lib::View std = lib::view_of(std_);
   const auto generator = generator_;
+  lib::require_same_dtype(out, "out", std, "std");
+  lib::require_dtype(std, 0x1700, "std");
   if (!(call_.has(functions::aclnnInplaceMul) && call_.has(functions::aclnnInplaceAdds))) {
     call_.note(1, "the library does not have one of aclnnInplaceMul, aclnnInplaceAdds");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, out = plan_.upcast(out, false, true), std = plan_.upcast(std, true, false)] {
+        plan_.act(dl::kit::library::require_at_least(call_, std, static_cast<double>(int64_t{0})));
         plan_.act(dl::kit::library::draw_normal(call_, generator, static_cast<double>(int64_t{0}), static_cast<double>(int64_t{1}), out));
         plan_.call(functions::aclnnInplaceMul, {lib::Argument{out}, lib::Argument{std}});
         plan_.call(functions::aclnnInplaceAdds, {
             lib::Argument{out}, lib::Argument{lib::scalar_of(mean)},
             lib::Argument{lib::scalar_of(int64_t{1})}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -126,13 +139,19 @@ diopiError_t diopiNormalTensor(
   const lib::View mean = lib::view_of(mean_);
   const lib::View std = lib::view_of(std_);
   const auto generator = generator_;
+  lib::require_same_dtype(out, "out", mean, "mean");
+  lib::require_dtype(mean, 0x1700, "mean");
+  lib::require_same_dtype(std, "std", mean, "mean");
   if (!(call_.has(functions::aclnnInplaceMul) && call_.has(functions::aclnnInplaceAdd))) {
     call_.note(1, "the library does not have one of aclnnInplaceMul, aclnnInplaceAdd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, out = plan_.upcast(out, false, true), mean = plan_.upcast(mean, true, false), std = plan_.upcast(std, true, false)] {
+        plan_.act(dl::kit::library::require_at_least(call_, std, static_cast<double>(int64_t{0})));
         plan_.act(dl::kit::library::draw_normal(call_, generator, static_cast<double>(int64_t{0}), static_cast<double>(int64_t{1}), out));
         plan_.call(functions::aclnnInplaceMul, {lib::Argument{out}, lib::Argument{std}});
         plan_.call(functions::aclnnInplaceAdd, {
             lib::Argument{out}, lib::Argument{mean}, lib::Argument{lib::scalar_of(int64_t{1})}});
+        }();
       })) {
     return diopiSuccess;
   }

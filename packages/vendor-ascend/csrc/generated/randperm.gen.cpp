@@ -13,11 +13,14 @@ namespace dl::ascend {
 namespace operators {
 
 diopiError_t diopiRandperm(
-    diopiContextHandle_t ctx_, diopiTensorHandle_t out_, int64_t, diopiGeneratorHandle_t generator_) {
+    diopiContextHandle_t ctx_, diopiTensorHandle_t out_, int64_t n_,
+    diopiGeneratorHandle_t generator_) {
   lib::Call call_(ctx_, "diopiRandperm", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
+  const int64_t n = static_cast<int64_t>(n_);
   const auto generator = generator_;
-  if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  lib::require_dtype(out, 0x1757, "out");
+  if (lib::holds(call_, 1, "not (@shape(out) == [n])", [&] { return lib::equal(dl::kit::library::shape(out), lib::Ints{n}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.act(dl::kit::library::draw_permutation(call_, generator, out));
       })) {
     return diopiSuccess;

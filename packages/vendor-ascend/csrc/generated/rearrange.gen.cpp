@@ -18,6 +18,8 @@ diopiError_t diopiRepeat(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints repeats_size = lib::ints_of(repeats_size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnRepeat))) {
     call_.note(1, "the library does not have aclnnRepeat");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -36,6 +38,8 @@ diopiError_t diopiPermute(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints dims = lib::ints_of(dims_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnPermute))) {
     call_.note(1, "the library does not have aclnnPermute");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -55,6 +59,8 @@ diopiError_t diopiTranspose(
   const lib::View input = lib::view_of(input_);
   const int64_t dim0 = static_cast<int64_t>(dim0_);
   const int64_t dim1 = static_cast<int64_t>(dim1_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -73,6 +79,8 @@ diopiError_t diopiFlip(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints dims = lib::ints_of(dims_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnFlip))) {
     call_.note(1, "the library does not have aclnnFlip");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -91,11 +99,11 @@ diopiError_t diopiRoll(
   const lib::View input = lib::view_of(input_);
   const lib::Ints shifts = lib::ints_of(shifts_);
   const lib::Ints dims = lib::ints_of(dims_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnRoll))) {
     call_.note(1, "the library does not have aclnnRoll");
-  } else if (!(lib::present(dims))) {
-    call_.note(1, "not dims");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not dims", [&] { return lib::present(dims); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnRoll, {
             lib::Argument{input}, lib::Argument{shifts}, lib::Argument{dims}, lib::Argument{out}});
       })) {
@@ -103,7 +111,7 @@ diopiError_t diopiRoll(
   }
   if (!(call_.has(functions::aclnnRoll))) {
     call_.note(2, "the library does not have aclnnRoll");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not dims)", [&] { return (!lib::present(dims)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnRoll, {
             lib::Argument{dl::kit::library::flat(input)}, lib::Argument{shifts},
             lib::Argument{lib::Ints{int64_t{0}}}, lib::Argument{dl::kit::library::flat(out)}});

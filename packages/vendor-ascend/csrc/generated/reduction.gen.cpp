@@ -18,6 +18,8 @@ diopiError_t diopiMean(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints dim = lib::ints_of(dim_);
+  lib::require_dtype(out, 0x19700, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnMean))) {
     call_.note(1, "the library does not have aclnnMean");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -38,6 +40,8 @@ diopiError_t diopiSum(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints dim = lib::ints_of(dim_);
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnReduceSum))) {
     call_.note(1, "the library does not have aclnnReduceSum");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -59,6 +63,8 @@ diopiError_t diopiAmax(
   const lib::View self = lib::view_of(self_);
   const lib::Ints dim = lib::ints_of(dim_);
   const auto keepdim = keepdim_;
+  lib::require_same_dtype(out, "out", self, "self");
+  lib::require_dtype(self, 0x1f57, "self");
   if (!(call_.has(functions::aclnnAmax))) {
     call_.note(1, "the library does not have aclnnAmax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -76,6 +82,8 @@ diopiError_t diopiMaxAll(
   lib::Call call_(ctx_, "diopiMaxAll", backend_of(ctx_));
   const lib::View max = lib::view_of(max_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(max, "max", input, "input");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnMax))) {
     call_.note(1, "the library does not have aclnnMax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -91,6 +99,8 @@ diopiError_t diopiMinAll(
   lib::Call call_(ctx_, "diopiMinAll", backend_of(ctx_));
   const lib::View min = lib::view_of(min_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(min, "min", input, "input");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnMin))) {
     call_.note(1, "the library does not have aclnnMin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -108,11 +118,11 @@ diopiError_t diopiProd(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const auto dim = dim_;
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnProdDim))) {
     call_.note(1, "the library does not have aclnnProdDim");
-  } else if (!(lib::present(dim))) {
-    call_.note(1, "not dim");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not dim", [&] { return lib::present(dim); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnProdDim, {
             lib::Argument{input}, lib::Argument{dl::kit::library::one_dim(dim, input)},
             lib::Argument{dl::kit::library::keepdim(input, out)},
@@ -122,9 +132,7 @@ diopiError_t diopiProd(
   }
   if (!(call_.has(functions::aclnnProdDim))) {
     call_.note(2, "the library does not have aclnnProdDim");
-  } else if (!(dl::kit::library::ndim(out) == int64_t{0})) {
-    call_.note(2, "not (ndim(out) == 0)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not dim and ndim(out) == 0)", [&] { return ((!lib::present(dim)) && (dl::kit::library::ndim(out) == int64_t{0})); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnProdDim, {
             lib::Argument{dl::kit::library::flat(input)}, lib::Argument{int64_t{0}},
             lib::Argument{false}, lib::Argument{dl::kit::library::dtype(out)}, lib::Argument{out}});

@@ -19,6 +19,9 @@ diopiError_t diopiMSELoss(
   const lib::View input = lib::view_of(input_);
   const lib::View target = lib::view_of(target_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(target, 0x1f57, "target");
   if (!(call_.has(functions::aclnnMseLoss))) {
     call_.note(1, "the library does not have aclnnMseLoss");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -41,6 +44,10 @@ diopiError_t diopiMSELossBackward(
   const lib::View input = lib::view_of(input_);
   const lib::View target = lib::view_of(target_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(target, 0x1f57, "target");
   if (!(call_.has(functions::aclnnMseLossBackward))) {
     call_.note(1, "the library does not have aclnnMseLossBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -62,6 +69,9 @@ diopiError_t diopiSmoothL1Loss(
   const lib::View target = lib::view_of(target_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const double beta = static_cast<double>(beta_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(target, 0x1f57, "target");
   if (!(call_.has(functions::aclnnSmoothL1Loss))) {
     call_.note(1, "the library does not have aclnnSmoothL1Loss");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -85,6 +95,10 @@ diopiError_t diopiSmoothL1LossBackward(
   const lib::View target = lib::view_of(target_);
   const int64_t reduction = static_cast<int64_t>(reduction_);
   const double beta = static_cast<double>(beta_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_dtype(target, 0x1f57, "target");
   if (!(call_.has(functions::aclnnSmoothL1LossBackward))) {
     call_.note(1, "the library does not have aclnnSmoothL1LossBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -24,25 +24,25 @@ diopiError_t diopiRMSNorm(
   const lib::View weight = lib::view_of(weight_);
   const lib::View bias = lib::view_of(bias_);
   const double eps = static_cast<double>(eps_);
-  if (!(call_.has(functions::aclnnRmsNorm) && call_.has(functions::aclnnInplaceAdd))) {
-    call_.note(1, "the library does not have one of aclnnRmsNorm, aclnnInplaceAdd");
-  } else if (!((dl::kit::library::len(normalized_shape) == int64_t{1}) && lib::equal(dl::kit::library::dtype(inv_rms), lib::Dtype{diopi_dtype_float32}))) {
-    call_.note(1, "not (len(normalized_shape) == 1 and dtype(inv_rms) == float32)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(inv_rms, 0x1700, "inv_rms");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
+  if (!(call_.has(functions::aclnnRmsNorm))) {
+    call_.note(1, "the library does not have aclnnRmsNorm");
+  } else if (lib::holds(call_, 1, "not (len(normalized_shape) == 1 and not bias and dtype(inv_rms) == float32)", [&] { return ((dl::kit::library::len(normalized_shape) == int64_t{1}) && (!lib::present(bias)) && lib::equal(dl::kit::library::dtype(inv_rms), lib::Dtype{diopi_dtype_float32})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnRmsNorm, {
             lib::Argument{input},
             lib::Argument{dl::kit::library::ones_if_null(call_, weight, input, int64_t{-1})},
             lib::Argument{eps}, lib::Argument{out}, lib::Argument{inv_rms}});
-        if (lib::present(bias)) plan_.call(functions::aclnnInplaceAdd, {
-            lib::Argument{out}, lib::Argument{bias}, lib::Argument{lib::scalar_of(int64_t{1})}});
       })) {
     return diopiSuccess;
   }
   if (!(call_.has(functions::aclnnRmsNorm) && call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnCast))) {
     call_.note(2, "the library does not have one of aclnnRmsNorm, aclnnInplaceAdd, aclnnCast");
-  } else if (!(dl::kit::library::len(normalized_shape) == int64_t{1})) {
-    call_.note(2, "not (len(normalized_shape) == 1)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (len(normalized_shape) == 1)", [&] { return (dl::kit::library::len(normalized_shape) == int64_t{1}); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+        [&, out = plan_.upcast(out, false, true), input = plan_.upcast(input, true, false), weight = plan_.upcast(weight, true, false), bias = plan_.upcast(bias, true, false)] {
         const lib::View tmp_rms32 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::shape(inv_rms));
         plan_.call(functions::aclnnRmsNorm, {
             lib::Argument{input},
@@ -53,6 +53,7 @@ diopiError_t diopiRMSNorm(
         plan_.call(functions::aclnnCast, {
             lib::Argument{tmp_rms32}, lib::Argument{dl::kit::library::dtype(inv_rms)},
             lib::Argument{inv_rms}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -62,8 +63,9 @@ diopiError_t diopiRMSNorm(
 diopiError_t diopiRMSNormBackward(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_, diopiTensorHandle_t grad_weight_,
     diopiTensorHandle_t grad_bias_, diopiConstTensorHandle_t grad_output_,
-    diopiConstTensorHandle_t input_, diopiConstTensorHandle_t weight_, diopiConstTensorHandle_t,
-    diopiConstTensorHandle_t inv_rms_, diopiSize_t normalized_shape_, double) {
+    diopiConstTensorHandle_t input_, diopiConstTensorHandle_t weight_,
+    diopiConstTensorHandle_t bias_, diopiConstTensorHandle_t inv_rms_,
+    diopiSize_t normalized_shape_, double) {
   lib::Call call_(ctx_, "diopiRMSNormBackward", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_weight = lib::view_of(grad_weight_);
@@ -71,13 +73,20 @@ diopiError_t diopiRMSNormBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::View weight = lib::view_of(weight_);
+  const lib::View bias = lib::view_of(bias_);
   const lib::View inv_rms = lib::view_of(inv_rms_);
   const lib::Ints normalized_shape = lib::ints_of(normalized_shape_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_same_dtype(grad_weight, "grad_weight", grad_output, "grad_output");
+  lib::require_same_dtype(grad_bias, "grad_bias", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
+  lib::require_same_dtype(weight, "weight", grad_output, "grad_output");
+  lib::require_same_dtype(bias, "bias", grad_output, "grad_output");
+  lib::require_dtype(inv_rms, 0x1700, "inv_rms");
   if (!(call_.has(functions::aclnnRmsNormGrad) && call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnReduceSum))) {
     call_.note(1, "the library does not have one of aclnnRmsNormGrad, aclnnInplaceCopy, aclnnReduceSum");
-  } else if (!((dl::kit::library::len(normalized_shape) == int64_t{1}) && lib::equal(dl::kit::library::dtype(inv_rms), lib::Dtype{diopi_dtype_float32}))) {
-    call_.note(1, "not (len(normalized_shape) == 1 and dtype(inv_rms) == float32)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (len(normalized_shape) == 1 and dtype(inv_rms) == float32)", [&] { return ((dl::kit::library::len(normalized_shape) == int64_t{1}) && lib::equal(dl::kit::library::dtype(inv_rms), lib::Dtype{diopi_dtype_float32})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_weight32 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::shape(grad_weight));
         plan_.call(functions::aclnnRmsNormGrad, {
             lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{inv_rms},
@@ -101,6 +110,8 @@ diopiError_t diopiRootMeanSquareNormInp(
   const lib::View inoutput = lib::view_of(inoutput_);
   const lib::View scale = lib::view_of(scale_);
   const double eps = static_cast<double>(eps_);
+  lib::require_dtype(inoutput, 0x1700, "inoutput");
+  lib::require_same_dtype(scale, "scale", inoutput, "inoutput");
   if (!(call_.has(functions::aclnnRmsNorm))) {
     call_.note(1, "the library does not have aclnnRmsNorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -123,6 +134,10 @@ diopiError_t diopiFusedAddRootMeanSquareNormInp(
   const lib::View bias = lib::view_of(bias_);
   const lib::View scale = lib::view_of(scale_);
   const double eps = static_cast<double>(eps_);
+  lib::require_dtype(inoutput, 0x1700, "inoutput");
+  lib::require_same_dtype(residual, "residual", inoutput, "inoutput");
+  lib::require_same_dtype(bias, "bias", inoutput, "inoutput");
+  lib::require_same_dtype(scale, "scale", inoutput, "inoutput");
   if (!(call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnAddRmsNorm))) {
     call_.note(1, "the library does not have one of aclnnInplaceAdd, aclnnAddRmsNorm");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -24,6 +24,9 @@ diopiError_t diopiRoiAlign(
   const int64_t pooled_width = static_cast<int64_t>(pooled_width_);
   const int64_t sampling_ratio = static_cast<int64_t>(sampling_ratio_);
   const auto aligned = aligned_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(rois, "rois", input, "input");
   if (!(call_.has(functions::aclnnRoiAlignV2))) {
     call_.note(1, "the library does not have aclnnRoiAlignV2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -54,11 +57,14 @@ diopiError_t diopiRoiAlignMmcv(
   const int64_t pool_mode = static_cast<int64_t>(pool_mode_);
   const double spatial_scale = static_cast<double>(spatial_scale_);
   const auto aligned = aligned_;
+  lib::require_same_dtype(output, "output", input, "input");
+  lib::require_same_dtype(argmax_y, "argmax_y", input, "input");
+  lib::require_same_dtype(argmax_x, "argmax_x", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(rois, "rois", input, "input");
   if (!(call_.has(functions::aclnnRoiAlignV2) && call_.has(functions::aclnnInplaceZero))) {
     call_.note(1, "the library does not have one of aclnnRoiAlignV2, aclnnInplaceZero");
-  } else if (!(pool_mode == int64_t{1})) {
-    call_.note(1, "not (pool_mode == 1)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (pool_mode == 1)", [&] { return (pool_mode == int64_t{1}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnRoiAlignV2, {
             lib::Argument{input}, lib::Argument{rois}, lib::Argument{aligned_height},
             lib::Argument{aligned_width}, lib::Argument{spatial_scale},
@@ -73,29 +79,41 @@ diopiError_t diopiRoiAlignMmcv(
 
 diopiError_t diopiRoiAlignBackwardMmcv(
     diopiContextHandle_t ctx_, diopiTensorHandle_t grad_input_,
-    diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t rois_, diopiConstTensorHandle_t,
-    diopiConstTensorHandle_t, int64_t aligned_height_, int64_t aligned_width_,
-    int64_t sampling_ratio_, int64_t pool_mode_, float spatial_scale_, bool aligned_) {
+    diopiConstTensorHandle_t grad_output_, diopiConstTensorHandle_t rois_,
+    diopiConstTensorHandle_t argmax_y_, diopiConstTensorHandle_t argmax_x_, int64_t aligned_height_,
+    int64_t aligned_width_, int64_t sampling_ratio_, int64_t pool_mode_, float spatial_scale_,
+    bool aligned_) {
   lib::Call call_(ctx_, "diopiRoiAlignBackwardMmcv", backend_of(ctx_));
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View rois = lib::view_of(rois_);
+  const lib::View argmax_y = lib::view_of(argmax_y_);
+  const lib::View argmax_x = lib::view_of(argmax_x_);
   const int64_t aligned_height = static_cast<int64_t>(aligned_height_);
   const int64_t aligned_width = static_cast<int64_t>(aligned_width_);
   const int64_t sampling_ratio = static_cast<int64_t>(sampling_ratio_);
   const int64_t pool_mode = static_cast<int64_t>(pool_mode_);
   const double spatial_scale = static_cast<double>(spatial_scale_);
   const auto aligned = aligned_;
-  if (!(call_.has(functions::aclnnRoiAlignV2Backward))) {
-    call_.note(1, "the library does not have aclnnRoiAlignV2Backward");
-  } else if (!(pool_mode == int64_t{1})) {
-    call_.note(1, "not (pool_mode == 1)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  lib::require_dtype(grad_input, 0x1700, "grad_input");
+  lib::require_same_dtype(grad_output, "grad_output", grad_input, "grad_input");
+  lib::require_same_dtype(rois, "rois", grad_input, "grad_input");
+  lib::require_same_dtype(argmax_y, "argmax_y", grad_input, "grad_input");
+  lib::require_same_dtype(argmax_x, "argmax_x", grad_input, "grad_input");
+  if (!(call_.has(functions::aclnnRoiAlignV2Backward) && call_.has(functions::aclnnInplaceAdd))) {
+    call_.note(1, "the library does not have one of aclnnRoiAlignV2Backward, aclnnInplaceAdd");
+  } else if (lib::holds(call_, 1, "not (pool_mode == 1)", [&] { return (pool_mode == int64_t{1}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        [&, grad_input = plan_.upcast(grad_input, true, true), grad_output = plan_.upcast(grad_output, true, false), rois = plan_.upcast(rois, true, false)] {
+        const lib::View tmp_part = call_.temporary(lib::dtype(grad_input), lib::shape(grad_input));
         plan_.call(functions::aclnnRoiAlignV2Backward, {
             lib::Argument{grad_output}, lib::Argument{rois},
             lib::Argument{dl::kit::library::shape(grad_input)}, lib::Argument{aligned_height},
             lib::Argument{aligned_width}, lib::Argument{spatial_scale},
-            lib::Argument{sampling_ratio}, lib::Argument{aligned}, lib::Argument{grad_input}});
+            lib::Argument{sampling_ratio}, lib::Argument{aligned}, lib::Argument{tmp_part}});
+        plan_.call(functions::aclnnInplaceAdd, {
+            lib::Argument{grad_input}, lib::Argument{tmp_part},
+            lib::Argument{lib::scalar_of(int64_t{1})}});
+        }();
       })) {
     return diopiSuccess;
   }
@@ -120,6 +138,9 @@ diopiError_t diopiRoiAlignBackward(
   const int64_t width = static_cast<int64_t>(width_);
   const int64_t sampling_ratio = static_cast<int64_t>(sampling_ratio_);
   const auto aligned = aligned_;
+  lib::require_same_dtype(out, "out", grad, "grad");
+  lib::require_dtype(grad, 0x1700, "grad");
+  lib::require_same_dtype(rois, "rois", grad, "grad");
   if (!(call_.has(functions::aclnnRoiAlignV2Backward))) {
     call_.note(1, "the library does not have aclnnRoiAlignV2Backward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -21,11 +21,13 @@ diopiError_t diopiRotaryEmbedding(
   const lib::View sin = lib::view_of(sin_);
   const auto conj = conj_;
   const auto interleaved = interleaved_;
+  lib::require_same_dtype(out, "out", x, "x");
+  lib::require_dtype(x, 0x1700, "x");
+  lib::require_same_dtype(cos, "cos", x, "x");
+  lib::require_same_dtype(sin, "sin", x, "x");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnNeg) && call_.has(functions::aclnnRotaryPositionEmbedding))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnNeg, aclnnRotaryPositionEmbedding");
-  } else if (!((!interleaved) && (dl::kit::library::ndim(x) == int64_t{4}) && (dl::kit::library::ndim(cos) == int64_t{4}))) {
-    call_.note(1, "not (not interleaved and ndim(x) == 4 and ndim(cos) == 4)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (not interleaved and ndim(x) == 4 and ndim(cos) == 4)", [&] { return ((!interleaved) && (dl::kit::library::ndim(x) == int64_t{4}) && (dl::kit::library::ndim(cos) == int64_t{4})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_cosines = call_.temporary(dl::kit::library::dtype(x), lib::Ints{dl::kit::library::size(cos, int64_t{0}), dl::kit::library::size(cos, int64_t{1}), dl::kit::library::size(cos, int64_t{2}), dl::kit::library::size(x, int64_t{3})});
         const lib::View tmp_sines = call_.temporary(lib::dtype(tmp_cosines), lib::shape(tmp_cosines));
         plan_.call(functions::aclnnInplaceCopy, {
@@ -54,9 +56,7 @@ diopiError_t diopiRotaryEmbedding(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnNeg) && call_.has(functions::aclnnRotaryPositionEmbedding))) {
     call_.note(2, "the library does not have one of aclnnInplaceCopy, aclnnNeg, aclnnRotaryPositionEmbedding");
-  } else if (!((dl::kit::library::ndim(x) == int64_t{4}) && (dl::kit::library::ndim(cos) == int64_t{4}))) {
-    call_.note(2, "not (ndim(x) == 4 and ndim(cos) == 4)");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (interleaved and ndim(x) == 4 and ndim(cos) == 4)", [&] { return (interleaved && (dl::kit::library::ndim(x) == int64_t{4}) && (dl::kit::library::ndim(cos) == int64_t{4})); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_cosines = call_.temporary(dl::kit::library::dtype(x), lib::Ints{dl::kit::library::size(cos, int64_t{0}), dl::kit::library::size(cos, int64_t{1}), dl::kit::library::size(cos, int64_t{2}), dl::kit::library::size(x, int64_t{3})});
         const lib::View tmp_sines = call_.temporary(lib::dtype(tmp_cosines), lib::shape(tmp_cosines));
         plan_.call(functions::aclnnInplaceCopy, {

@@ -16,6 +16,8 @@ diopiError_t diopiFloor(
   lib::Call call_(ctx_, "diopiFloor", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnFloor))) {
     call_.note(1, "the library does not have aclnnFloor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -29,6 +31,7 @@ diopiError_t diopiFloor(
 diopiError_t diopiFloorInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiFloorInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnInplaceFloor))) {
     call_.note(1, "the library does not have aclnnInplaceFloor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -44,6 +47,8 @@ diopiError_t diopiCeil(
   lib::Call call_(ctx_, "diopiCeil", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnCeil))) {
     call_.note(1, "the library does not have aclnnCeil");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -57,6 +62,7 @@ diopiError_t diopiCeil(
 diopiError_t diopiCeilInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiCeilInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnInplaceCeil))) {
     call_.note(1, "the library does not have aclnnInplaceCeil");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -72,6 +78,8 @@ diopiError_t dlopRound(
   lib::Call call_(ctx_, "dlopRound", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnRound))) {
     call_.note(1, "the library does not have aclnnRound");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

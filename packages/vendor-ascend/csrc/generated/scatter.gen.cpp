@@ -13,15 +13,19 @@ namespace dl::ascend {
 namespace operators {
 
 diopiError_t diopiOneHot(
-    diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiConstTensorHandle_t input_, int64_t) {
+    diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiConstTensorHandle_t input_,
+    int64_t num_classes_) {
   lib::Call call_(ctx_, "diopiOneHot", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  const int64_t num_classes = static_cast<int64_t>(num_classes_);
+  lib::require_dtype(out, 0x40, "out");
+  lib::require_dtype(input, 0x40, "input");
   if (!(call_.has(functions::aclnnOneHot))) {
     call_.note(1, "the library does not have aclnnOneHot");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (size(out, -1) == num_classes)", [&] { return (dl::kit::library::size(out, int64_t{-1}) == num_classes); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnOneHot, {
-            lib::Argument{input}, lib::Argument{dl::kit::library::size(out, int64_t{-1})},
+            lib::Argument{input}, lib::Argument{num_classes},
             lib::Argument{dl::kit::library::filled(call_, lib::Dtype{diopi_dtype_int64}, lib::Ints{int64_t{1}}, static_cast<double>(int64_t{1}))},
             lib::Argument{dl::kit::library::filled(call_, lib::Dtype{diopi_dtype_int64}, lib::Ints{int64_t{1}}, static_cast<double>(int64_t{0}))},
             lib::Argument{int64_t{-1}}, lib::Argument{out}});
@@ -42,11 +46,13 @@ diopiError_t diopiScatter(
   const lib::View src = lib::view_of(src_);
   const lib::View index = lib::view_of(index_);
   const auto reduce = reduce_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_same_dtype(src, "src", input, "input");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnScatter))) {
     call_.note(1, "the library does not have aclnnScatter");
-  } else if (!(dl::kit::library::ndim(index) > int64_t{0})) {
-    call_.note(1, "not (ndim(index) > 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(index) > 0)", [&] { return (dl::kit::library::ndim(index) > int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnScatter, {
             lib::Argument{input}, lib::Argument{dim}, lib::Argument{index}, lib::Argument{src},
             lib::Argument{dl::ascend::scatter_reduction(reduce)}, lib::Argument{out}});
@@ -65,11 +71,12 @@ diopiError_t diopiScatterInp(
   const lib::View src = lib::view_of(src_);
   const lib::View index = lib::view_of(index_);
   const auto reduce = reduce_;
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_same_dtype(src, "src", input, "input");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnInplaceScatter))) {
     call_.note(1, "the library does not have aclnnInplaceScatter");
-  } else if (!(dl::kit::library::ndim(index) > int64_t{0})) {
-    call_.note(1, "not (ndim(index) > 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(index) > 0)", [&] { return (dl::kit::library::ndim(index) > int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceScatter, {
             lib::Argument{input}, lib::Argument{dim}, lib::Argument{index}, lib::Argument{src},
             lib::Argument{dl::ascend::scatter_reduction(reduce)}});
@@ -89,11 +96,12 @@ diopiError_t diopiScatterScalar(
   const lib::Scalar value = lib::scalar_of(value_);
   const lib::View index = lib::view_of(index_);
   const auto reduce = reduce_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnScatterValue))) {
     call_.note(1, "the library does not have aclnnScatterValue");
-  } else if (!(dl::kit::library::ndim(index) > int64_t{0})) {
-    call_.note(1, "not (ndim(index) > 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(index) > 0)", [&] { return (dl::kit::library::ndim(index) > int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnScatterValue, {
             lib::Argument{input}, lib::Argument{dim}, lib::Argument{index}, lib::Argument{value},
             lib::Argument{dl::ascend::scatter_reduction(reduce)}, lib::Argument{out}});
@@ -112,11 +120,11 @@ diopiError_t diopiScatterInpScalar(
   const lib::Scalar value = lib::scalar_of(value_);
   const lib::View index = lib::view_of(index_);
   const auto reduce = reduce_;
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::aclnnInplaceScatterValue))) {
     call_.note(1, "the library does not have aclnnInplaceScatterValue");
-  } else if (!(dl::kit::library::ndim(index) > int64_t{0})) {
-    call_.note(1, "not (ndim(index) > 0)");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(index) > 0)", [&] { return (dl::kit::library::ndim(index) > int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceScatterValue, {
             lib::Argument{input}, lib::Argument{dim}, lib::Argument{index}, lib::Argument{value},
             lib::Argument{dl::ascend::scatter_reduction(reduce)}});

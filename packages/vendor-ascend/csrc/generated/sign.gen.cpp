@@ -16,6 +16,8 @@ diopiError_t diopiSign(
   lib::Call call_(ctx_, "diopiSign", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnSign))) {
     call_.note(1, "the library does not have aclnnSign");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -31,6 +33,8 @@ diopiError_t diopiSgn(
   lib::Call call_(ctx_, "diopiSgn", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSign))) {
     call_.note(1, "the library does not have aclnnSign");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -44,6 +48,7 @@ diopiError_t diopiSgn(
 diopiError_t diopiSgnInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiSgnInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSign))) {
     call_.note(1, "the library does not have aclnnSign");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -59,6 +64,7 @@ diopiError_t diopiAbs(
   lib::Call call_(ctx_, "diopiAbs", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::aclnnAbs))) {
     call_.note(1, "the library does not have aclnnAbs");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -72,6 +78,7 @@ diopiError_t diopiAbs(
 diopiError_t diopiAbsInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiAbsInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnAbs))) {
     call_.note(1, "the library does not have aclnnAbs");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -87,6 +94,8 @@ diopiError_t diopiNeg(
   lib::Call call_(ctx_, "diopiNeg", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::aclnnNeg))) {
     call_.note(1, "the library does not have aclnnNeg");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -100,6 +109,7 @@ diopiError_t diopiNeg(
 diopiError_t diopiNegInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiNegInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::aclnnInplaceNeg))) {
     call_.note(1, "the library does not have aclnnInplaceNeg");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

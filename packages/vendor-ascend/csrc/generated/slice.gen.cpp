@@ -19,9 +19,11 @@ diopiError_t diopiSelect(
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
   const int64_t index = static_cast<int64_t>(index_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out))", [&] { return lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {
             lib::Argument{out}, lib::Argument{dl::kit::library::select(input, dim, index)}});
       })) {
@@ -39,6 +41,9 @@ diopiError_t diopiSelectScatter(
   const lib::View src = lib::view_of(src_);
   const int64_t dim = static_cast<int64_t>(dim_);
   const int64_t index = static_cast<int64_t>(index_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_same_dtype(src, "src", input, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -61,6 +66,8 @@ diopiError_t diopiSlice(
   const int64_t start = static_cast<int64_t>(start_);
   const int64_t end = static_cast<int64_t>(end_);
   const int64_t step = static_cast<int64_t>(step_);
+  lib::require_same_dtype(null_out, "null_out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSlice))) {
     call_.note(1, "the library does not have aclnnSlice");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -84,6 +91,9 @@ diopiError_t diopiSliceScatter(
   const int64_t start = static_cast<int64_t>(start_);
   const int64_t end = static_cast<int64_t>(end_);
   const int64_t step = static_cast<int64_t>(step_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_same_dtype(src, "src", input, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -105,6 +115,8 @@ diopiError_t diopiSelectBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const int64_t dim = static_cast<int64_t>(dim_);
   const int64_t index = static_cast<int64_t>(index_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
   if (!(call_.has(functions::aclnnInplaceZero) && call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have one of aclnnInplaceZero, aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -129,6 +141,8 @@ diopiError_t diopiSliceBackward(
   const int64_t start = static_cast<int64_t>(start_);
   const int64_t end = static_cast<int64_t>(end_);
   const int64_t step = static_cast<int64_t>(step_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
   if (!(call_.has(functions::aclnnInplaceZero) && call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have one of aclnnInplaceZero, aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

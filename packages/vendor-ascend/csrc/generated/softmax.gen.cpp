@@ -18,6 +18,8 @@ diopiError_t diopiSoftmax(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(out, 0x1700, "out");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnSoftmax))) {
     call_.note(1, "the library does not have aclnnSoftmax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -36,6 +38,9 @@ diopiError_t diopiSoftmaxBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(grad_input, 0x1700, "grad_input");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnSoftmaxBackward))) {
     call_.note(1, "the library does not have aclnnSoftmaxBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -55,6 +60,8 @@ diopiError_t diopiLogSoftmax(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(out, 0x1700, "out");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnLogSoftmax))) {
     call_.note(1, "the library does not have aclnnLogSoftmax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -74,6 +81,9 @@ diopiError_t diopiLogSoftmaxBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(grad_input, 0x1700, "grad_input");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::aclnnLogSoftmaxBackward))) {
     call_.note(1, "the library does not have aclnnLogSoftmaxBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -95,6 +105,9 @@ diopiError_t diopiScaledMaskedSoftmax(
   const lib::View mask = lib::view_of(mask_);
   const double scale = static_cast<double>(scale_);
   const auto fixed_triu_mask = fixed_triu_mask_;
+  lib::require_same_dtype(output, "output", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(mask, 0x802, "mask");
   if (!(call_.has(functions::aclnnScaledMaskedSoftmax))) {
     call_.note(1, "the library does not have aclnnScaledMaskedSoftmax");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -118,6 +131,10 @@ diopiError_t diopiScaledMaskedSoftmaxBackward(
   const lib::View mask = lib::view_of(mask_);
   const double scale = static_cast<double>(scale_);
   const auto fixed_triu_mask = fixed_triu_mask_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
+  lib::require_dtype(mask, 0x802, "mask");
   if (!(call_.has(functions::aclnnScaledMaskedSoftmaxBackward))) {
     call_.note(1, "the library does not have aclnnScaledMaskedSoftmaxBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

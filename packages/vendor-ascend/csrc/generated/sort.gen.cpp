@@ -22,6 +22,9 @@ diopiError_t diopiTopk(
   const int64_t dim = static_cast<int64_t>(dim_);
   const auto largest = largest_;
   const auto sorted = sorted_;
+  lib::require_same_dtype(values, "values", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::aclnnTopk))) {
     call_.note(1, "the library does not have aclnnTopk");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -44,6 +47,9 @@ diopiError_t diopiSort(
   const int64_t dim = static_cast<int64_t>(dim_);
   const auto descending = descending_;
   const auto pStable = pStable_;
+  lib::require_same_dtype(values, "values", input, "input");
+  lib::require_dtype(indices, 0x40, "indices");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnSort))) {
     call_.note(1, "the library does not have aclnnSort");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -67,11 +73,12 @@ diopiError_t diopiSortBackward(
   const int64_t dim = static_cast<int64_t>(dim_);
   const lib::View indices = lib::view_of(indices_);
   const auto keepdim = keepdim_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_dtype(indices, 0x40, "indices");
   if (!(call_.has(functions::aclnnInplaceZero) && call_.has(functions::aclnnScatterAdd))) {
     call_.note(1, "the library does not have one of aclnnInplaceZero, aclnnScatterAdd");
-  } else if (!(keepdim)) {
-    call_.note(1, "not keepdim");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not keepdim", [&] { return keepdim; }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceZero, {lib::Argument{grad_input}});
         plan_.call(functions::aclnnScatterAdd, {
             lib::Argument{grad_input}, lib::Argument{dim}, lib::Argument{indices},
@@ -91,6 +98,8 @@ diopiError_t diopiArgsort(
   const auto stable = stable_;
   const auto dim = dim_;
   const auto descending = descending_;
+  lib::require_dtype(out, 0x40, "out");
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnSort))) {
     call_.note(1, "the library does not have aclnnSort");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

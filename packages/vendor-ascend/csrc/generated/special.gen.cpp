@@ -16,6 +16,7 @@ diopiError_t diopiErf(
   lib::Call call_(ctx_, "diopiErf", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnErf))) {
     call_.note(1, "the library does not have aclnnErf");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -29,6 +30,7 @@ diopiError_t diopiErf(
 diopiError_t diopiErfInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiErfInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnInplaceErf))) {
     call_.note(1, "the library does not have aclnnInplaceErf");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -44,6 +46,7 @@ diopiError_t diopiErfinv(
   lib::Call call_(ctx_, "diopiErfinv", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::aclnnErfinv))) {
     call_.note(1, "the library does not have aclnnErfinv");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -57,6 +60,7 @@ diopiError_t diopiErfinv(
 diopiError_t diopiErfinvInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiErfinvInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnInplaceErfinv))) {
     call_.note(1, "the library does not have aclnnInplaceErfinv");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -74,12 +78,27 @@ diopiError_t dlopXlog1py(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
-  if (!(call_.has(functions::aclnnLog1p) && call_.has(functions::aclnnMul))) {
-    call_.note(1, "the library does not have one of aclnnLog1p, aclnnMul");
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(other, "other", input, "input");
+  if (!(call_.has(functions::aclnnLog1p) && call_.has(functions::aclnnMul) && call_.has(functions::aclnnEqScalar) && call_.has(functions::aclnnEqTensor) && call_.has(functions::aclnnInplaceLogicalAnd) && call_.has(functions::aclnnInplaceMaskedFillScalar))) {
+    call_.note(1, "the library does not have one of aclnnLog1p, aclnnMul, aclnnEqScalar, aclnnEqTensor, aclnnInplaceLogicalAnd, aclnnInplaceMaskedFillScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_log = call_.temporary(lib::dtype(other), lib::shape(other));
+        const lib::View tmp_zero = call_.temporary(lib::Dtype{diopi_dtype_bool}, dl::kit::library::shape(out));
+        const lib::View tmp_known = call_.temporary(lib::Dtype{diopi_dtype_bool}, dl::kit::library::shape(out));
         plan_.call(functions::aclnnLog1p, {lib::Argument{other}, lib::Argument{tmp_log}});
         plan_.call(functions::aclnnMul, {lib::Argument{input}, lib::Argument{tmp_log}, lib::Argument{out}});
+        plan_.call(functions::aclnnEqScalar, {
+            lib::Argument{dl::kit::library::expanded(input, out)},
+            lib::Argument{lib::scalar_of(int64_t{0})}, lib::Argument{tmp_zero}});
+        plan_.call(functions::aclnnEqTensor, {
+            lib::Argument{dl::kit::library::expanded(other, out)},
+            lib::Argument{dl::kit::library::expanded(other, out)}, lib::Argument{tmp_known}});
+        plan_.call(functions::aclnnInplaceLogicalAnd, {lib::Argument{tmp_zero}, lib::Argument{tmp_known}});
+        plan_.call(functions::aclnnInplaceMaskedFillScalar, {
+            lib::Argument{out}, lib::Argument{tmp_zero},
+            lib::Argument{lib::scalar_of(int64_t{0})}});
       })) {
     return diopiSuccess;
   }

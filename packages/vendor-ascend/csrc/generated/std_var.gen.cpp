@@ -19,6 +19,8 @@ diopiError_t diopiStd(
   const lib::View input = lib::view_of(input_);
   const lib::Ints dim = lib::ints_of(dim_);
   const lib::Scalar correction = lib::scalar_of(correction_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnStd))) {
     call_.note(1, "the library does not have aclnnStd");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

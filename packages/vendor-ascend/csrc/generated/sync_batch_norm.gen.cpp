@@ -16,6 +16,8 @@ diopiError_t diopiSyncBnMeanMmcv(
   lib::Call call_(ctx_, "diopiSyncBnMeanMmcv", backend_of(ctx_));
   const lib::View mean = lib::view_of(mean_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(mean, 0x200, "mean");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnMean))) {
     call_.note(1, "the library does not have aclnnMean");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -37,6 +39,7 @@ diopiError_t diopiBatchNormStats(
   const lib::View invstd = lib::view_of(invstd_);
   const lib::View input = lib::view_of(input_);
   const double eps = static_cast<double>(eps_);
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnBatchNormStats))) {
     call_.note(1, "the library does not have aclnnBatchNormStats");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -64,6 +67,8 @@ diopiError_t diopiBatchNormGatherStatsWithCounts(
   const double momentum = static_cast<double>(momentum_);
   const double eps = static_cast<double>(eps_);
   const lib::View counts = lib::view_of(counts_);
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_dtype(counts, 0x1700, "counts");
   if (!(call_.has(functions::aclnnBatchNormGatherStatsWithCounts))) {
     call_.note(1, "the library does not have aclnnBatchNormGatherStatsWithCounts");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -96,6 +101,10 @@ diopiError_t diopiBatchNormBackwardReduce(
   const auto input_g = input_g_;
   const auto weight_g = weight_g_;
   const auto bias_g = bias_g_;
+  lib::require_same_dtype(grad_weight, "grad_weight", weight, "weight");
+  lib::require_same_dtype(grad_bias, "grad_bias", weight, "weight");
+  lib::require_dtype(grad_out, 0x1700, "grad_out");
+  lib::require_same_dtype(input, "input", grad_out, "grad_out");
   if (!(call_.has(functions::aclnnBatchNormReduceBackward))) {
     call_.note(1, "the library does not have aclnnBatchNormReduceBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -126,6 +135,10 @@ diopiError_t diopiBatchNormBackwardElemt(
   const lib::View sum_dy = lib::view_of(sum_dy_);
   const lib::View sum_dy_xmu = lib::view_of(sum_dy_xmu_);
   const lib::View count = lib::view_of(count_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_out, "grad_out");
+  lib::require_dtype(grad_out, 0x1700, "grad_out");
+  lib::require_same_dtype(input, "input", grad_out, "grad_out");
+  lib::require_dtype(count, 0x50, "count");
   if (!(call_.has(functions::aclnnBatchNormElemtBackward))) {
     call_.note(1, "the library does not have aclnnBatchNormElemtBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -151,6 +164,8 @@ diopiError_t diopiBatchNormElemt(
   const lib::View mean = lib::view_of(mean_);
   const lib::View invstd = lib::view_of(invstd_);
   const double eps = static_cast<double>(eps_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnBatchNormElemt))) {
     call_.note(1, "the library does not have aclnnBatchNormElemt");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -21,6 +21,10 @@ diopiError_t diopiAddcmul(
   const lib::View tensor1 = lib::view_of(tensor1_);
   const lib::View tensor2 = lib::view_of(tensor2_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_same_dtype(tensor1, "tensor1", input, "input");
+  lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::aclnnAddcmul))) {
     call_.note(1, "the library does not have aclnnAddcmul");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -41,6 +45,9 @@ diopiError_t diopiAddcmulInp(
   const lib::View tensor1 = lib::view_of(tensor1_);
   const lib::View tensor2 = lib::view_of(tensor2_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_same_dtype(tensor1, "tensor1", input, "input");
+  lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::aclnnInplaceAddcmul))) {
     call_.note(1, "the library does not have aclnnInplaceAddcmul");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -63,6 +70,10 @@ diopiError_t diopiAddcdiv(
   const lib::View tensor1 = lib::view_of(tensor1_);
   const lib::View tensor2 = lib::view_of(tensor2_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(tensor1, "tensor1", input, "input");
+  lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::aclnnAddcdiv))) {
     call_.note(1, "the library does not have aclnnAddcdiv");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -83,6 +94,9 @@ diopiError_t diopiAddcdivInp(
   const lib::View tensor1 = lib::view_of(tensor1_);
   const lib::View tensor2 = lib::view_of(tensor2_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(tensor1, "tensor1", input, "input");
+  lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::aclnnInplaceAddcdiv))) {
     call_.note(1, "the library does not have aclnnInplaceAddcdiv");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -103,6 +117,10 @@ diopiError_t diopiLerpTensor(
   const lib::View input = lib::view_of(input_);
   const lib::View end = lib::view_of(end_);
   const lib::View weight = lib::view_of(weight_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(end, "end", input, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
   if (!(call_.has(functions::aclnnLerp))) {
     call_.note(1, "the library does not have aclnnLerp");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -122,6 +140,9 @@ diopiError_t diopiLerpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::View end = lib::view_of(end_);
   const lib::Scalar weight = lib::scalar_of(weight_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(end, "end", input, "input");
   if (!(call_.has(functions::aclnnLerps))) {
     call_.note(1, "the library does not have aclnnLerps");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

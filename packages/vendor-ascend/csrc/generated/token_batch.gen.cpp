@@ -17,9 +17,10 @@ diopiError_t diopiPlusScalarInp(
   const lib::View inoutput = lib::view_of(inoutput_);
   const int64_t val = static_cast<int64_t>(val_);
   const int64_t size = static_cast<int64_t>(size_);
+  lib::require_dtype(inoutput, 0x50, "inoutput");
   if (!(call_.has(functions::aclnnInplaceAdds))) {
     call_.note(1, "the library does not have aclnnInplaceAdds");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (size <= numel(inoutput))", [&] { return (size <= dl::kit::library::numel(inoutput)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceAdds, {
             lib::Argument{dl::kit::library::slice(dl::kit::library::flat(inoutput), int64_t{0}, int64_t{0}, size, int64_t{1})},
             lib::Argument{lib::scalar_of(val)}, lib::Argument{lib::scalar_of(int64_t{1})}});
@@ -35,6 +36,8 @@ diopiError_t diopiTransposeAxis01(
   lib::Call call_(ctx_, "diopiTransposeAxis01", backend_of(ctx_));
   const lib::View output = lib::view_of(output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(output, "output", input, "input");
+  lib::require_dtype(input, 0x1750, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

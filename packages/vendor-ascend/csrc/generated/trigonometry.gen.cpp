@@ -18,6 +18,9 @@ diopiError_t dlopAtan2(
   const lib::View out = lib::view_of(out_);
   const lib::View y = lib::view_of(y_);
   const lib::View x = lib::view_of(x_);
+  lib::require_same_dtype(out, "out", y, "y");
+  lib::require_dtype(y, 0x1700, "y");
+  lib::require_same_dtype(x, "x", y, "y");
   if (!(call_.has(functions::aclnnAtan2))) {
     call_.note(1, "the library does not have aclnnAtan2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -33,6 +36,7 @@ diopiError_t diopiSin(
   lib::Call call_(ctx_, "diopiSin", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSin))) {
     call_.note(1, "the library does not have aclnnSin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -46,6 +50,7 @@ diopiError_t diopiSin(
 diopiError_t diopiSinInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiSinInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceSin))) {
     call_.note(1, "the library does not have aclnnInplaceSin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -61,6 +66,7 @@ diopiError_t diopiCos(
   lib::Call call_(ctx_, "diopiCos", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnCos))) {
     call_.note(1, "the library does not have aclnnCos");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -74,6 +80,7 @@ diopiError_t diopiCos(
 diopiError_t diopiCosInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiCosInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceCos))) {
     call_.note(1, "the library does not have aclnnInplaceCos");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -89,6 +96,7 @@ diopiError_t diopiTan(
   lib::Call call_(ctx_, "diopiTan", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnTan))) {
     call_.note(1, "the library does not have aclnnTan");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -102,6 +110,7 @@ diopiError_t diopiTan(
 diopiError_t diopiTanInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiTanInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceTan))) {
     call_.note(1, "the library does not have aclnnInplaceTan");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -117,6 +126,7 @@ diopiError_t diopiAsin(
   lib::Call call_(ctx_, "diopiAsin", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAsin))) {
     call_.note(1, "the library does not have aclnnAsin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -130,6 +140,7 @@ diopiError_t diopiAsin(
 diopiError_t diopiAsinInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiAsinInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceAsin))) {
     call_.note(1, "the library does not have aclnnInplaceAsin");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -145,6 +156,7 @@ diopiError_t diopiAcos(
   lib::Call call_(ctx_, "diopiAcos", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAcos))) {
     call_.note(1, "the library does not have aclnnAcos");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -158,6 +170,7 @@ diopiError_t diopiAcos(
 diopiError_t diopiAcosInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiAcosInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceAcos))) {
     call_.note(1, "the library does not have aclnnInplaceAcos");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -173,6 +186,7 @@ diopiError_t diopiAtan(
   lib::Call call_(ctx_, "diopiAtan", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAtan))) {
     call_.note(1, "the library does not have aclnnAtan");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -186,6 +200,7 @@ diopiError_t diopiAtan(
 diopiError_t diopiAtanInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiAtanInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceAtan))) {
     call_.note(1, "the library does not have aclnnInplaceAtan");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -201,6 +216,7 @@ diopiError_t diopiSinh(
   lib::Call call_(ctx_, "diopiSinh", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnSinh))) {
     call_.note(1, "the library does not have aclnnSinh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -214,6 +230,7 @@ diopiError_t diopiSinh(
 diopiError_t diopiSinhInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiSinhInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceSinh))) {
     call_.note(1, "the library does not have aclnnInplaceSinh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -229,6 +246,7 @@ diopiError_t diopiCosh(
   lib::Call call_(ctx_, "diopiCosh", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnCosh))) {
     call_.note(1, "the library does not have aclnnCosh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -242,6 +260,7 @@ diopiError_t diopiCosh(
 diopiError_t diopiCoshInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiCoshInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceCosh))) {
     call_.note(1, "the library does not have aclnnInplaceCosh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -257,6 +276,7 @@ diopiError_t diopiAsinh(
   lib::Call call_(ctx_, "diopiAsinh", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAsinh))) {
     call_.note(1, "the library does not have aclnnAsinh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -270,6 +290,7 @@ diopiError_t diopiAsinh(
 diopiError_t diopiAsinhInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiAsinhInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceAsinh))) {
     call_.note(1, "the library does not have aclnnInplaceAsinh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -285,6 +306,7 @@ diopiError_t diopiAcosh(
   lib::Call call_(ctx_, "diopiAcosh", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAcosh))) {
     call_.note(1, "the library does not have aclnnAcosh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -298,6 +320,7 @@ diopiError_t diopiAcosh(
 diopiError_t diopiAcoshInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiAcoshInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceAcosh))) {
     call_.note(1, "the library does not have aclnnInplaceAcosh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -313,6 +336,7 @@ diopiError_t diopiAtanh(
   lib::Call call_(ctx_, "diopiAtanh", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnAtanh))) {
     call_.note(1, "the library does not have aclnnAtanh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -326,6 +350,7 @@ diopiError_t diopiAtanh(
 diopiError_t diopiAtanhInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiAtanhInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnInplaceAtanh))) {
     call_.note(1, "the library does not have aclnnInplaceAtanh");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

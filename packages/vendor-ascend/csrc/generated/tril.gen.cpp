@@ -18,6 +18,8 @@ diopiError_t diopiTril(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const int64_t diagonal = static_cast<int64_t>(diagonal_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnTril))) {
     call_.note(1, "the library does not have aclnnTril");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -36,6 +38,8 @@ diopiError_t diopiTriu(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const int64_t diagonal = static_cast<int64_t>(diagonal_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnTriu))) {
     call_.note(1, "the library does not have aclnnTriu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -51,6 +55,7 @@ diopiError_t diopiTriuInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_,
   lib::Call call_(ctx_, "diopiTriuInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const int64_t diagonal = static_cast<int64_t>(diagonal_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceTriu))) {
     call_.note(1, "the library does not have aclnnInplaceTriu");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -20,6 +20,8 @@ diopiError_t diopiUnfold(
   const int64_t dim = static_cast<int64_t>(dim_);
   const int64_t size = static_cast<int64_t>(size_);
   const int64_t step = static_cast<int64_t>(step_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -42,6 +44,8 @@ diopiError_t diopiUnfoldBackward(
   const int64_t dim = static_cast<int64_t>(dim_);
   const int64_t size = static_cast<int64_t>(size_);
   const int64_t step = static_cast<int64_t>(step_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
   if (!(call_.has(functions::aclnnUnfoldGrad))) {
     call_.note(1, "the library does not have aclnnUnfoldGrad");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -64,6 +68,8 @@ diopiError_t diopiIm2Col(
   const lib::Ints dilation = lib::ints_of(dilation_);
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints stride = lib::ints_of(stride_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f00, "input");
   if (!(call_.has(functions::aclnnIm2col))) {
     call_.note(1, "the library does not have aclnnIm2col");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -88,6 +94,8 @@ diopiError_t diopiCol2Im(
   const lib::Ints dilation = lib::ints_of(dilation_);
   const lib::Ints padding = lib::ints_of(padding_);
   const lib::Ints stride = lib::ints_of(stride_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
   if (!(call_.has(functions::aclnnIm2colBackward))) {
     call_.note(1, "the library does not have aclnnIm2colBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -20,11 +20,11 @@ diopiError_t diopiUpsampleLinear(
   const lib::Ints size = lib::ints_of(size_);
   const auto align_corners = align_corners_;
   const auto mode = mode_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::aclnnUpsampleBilinear2d))) {
     call_.note(1, "the library does not have aclnnUpsampleBilinear2d");
-  } else if (!(lib::equal(mode, "bilinear"))) {
-    call_.note(1, "not (mode == 'bilinear')");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'bilinear')", [&] { return lib::equal(mode, "bilinear"); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnUpsampleBilinear2d, {
             lib::Argument{input}, lib::Argument{size}, lib::Argument{align_corners},
             lib::Argument{0.0}, lib::Argument{0.0}, lib::Argument{out}});
@@ -45,11 +45,11 @@ diopiError_t diopiUpsampleLinearBackward(
   const lib::Ints in_size = lib::ints_of(in_size_);
   const auto align_corners = align_corners_;
   const auto mode = mode_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
   if (!(call_.has(functions::aclnnUpsampleBilinear2dBackward))) {
     call_.note(1, "the library does not have aclnnUpsampleBilinear2dBackward");
-  } else if (!(lib::equal(mode, "bilinear"))) {
-    call_.note(1, "not (mode == 'bilinear')");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (mode == 'bilinear')", [&] { return lib::equal(mode, "bilinear"); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnUpsampleBilinear2dBackward, {
             lib::Argument{grad_output}, lib::Argument{out_size}, lib::Argument{in_size},
             lib::Argument{align_corners}, lib::Argument{0.0}, lib::Argument{0.0},

@@ -18,6 +18,8 @@ diopiError_t diopiUpsampleNearest(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Ints size = lib::ints_of(size_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1702, "input");
   if (!(call_.has(functions::aclnnUpsampleNearest2d))) {
     call_.note(1, "the library does not have aclnnUpsampleNearest2d");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -37,6 +39,8 @@ diopiError_t diopiUpsampleNearestBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::Ints out_size = lib::ints_of(out_size_);
   const lib::Ints in_size = lib::ints_of(in_size_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
   if (!(call_.has(functions::aclnnUpsampleNearest2dBackward))) {
     call_.note(1, "the library does not have aclnnUpsampleNearest2dBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

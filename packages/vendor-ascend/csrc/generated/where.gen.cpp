@@ -19,6 +19,9 @@ diopiError_t diopiWhere(
   const lib::View condition = lib::view_of(condition_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(condition, 0x802, "condition");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnSWhere))) {
     call_.note(1, "the library does not have aclnnSWhere");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -39,6 +42,10 @@ diopiError_t diopiMaskedFill(
   const lib::View input = lib::view_of(input_);
   const lib::View mask = lib::view_of(mask_);
   const lib::View value = lib::view_of(value_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(mask, 0x802, "mask");
+  lib::require_dtype(value, 0x19f57, "value");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceMaskedFillTensor))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceMaskedFillTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -58,6 +65,9 @@ diopiError_t diopiMaskedFillInp(
   const lib::View input = lib::view_of(input_);
   const lib::View mask = lib::view_of(mask_);
   const lib::View value = lib::view_of(value_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(mask, 0x802, "mask");
+  lib::require_dtype(value, 0x19f57, "value");
   if (!(call_.has(functions::aclnnInplaceMaskedFillTensor))) {
     call_.note(1, "the library does not have aclnnInplaceMaskedFillTensor");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -77,6 +87,9 @@ diopiError_t diopiMaskedFillScalar(
   const lib::View input = lib::view_of(input_);
   const lib::View mask = lib::view_of(mask_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(mask, 0x802, "mask");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceMaskedFillScalar))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnInplaceMaskedFillScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -96,6 +109,8 @@ diopiError_t diopiMaskedFillInpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::View mask = lib::view_of(mask_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(mask, 0x802, "mask");
   if (!(call_.has(functions::aclnnInplaceMaskedFillScalar))) {
     call_.note(1, "the library does not have aclnnInplaceMaskedFillScalar");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -38,7 +38,10 @@ class CheckedCall:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCase:
-    """The code of a case's parts."""
+    """The code of a case's parts.
+
+    :ivar upcast: names of upcast parameters, with whether the calls write them.
+    """
 
     case: Case
     when: str | None
@@ -48,6 +51,7 @@ class CheckedCase:
     calls: tuple[CheckedCall, ...]
     each: str | None
     workspace: CheckedCall | None = None
+    upcast: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,7 @@ class _Checker:
         self._operator = operator
         self._parameters = operator.params[1:]
         self._kinds = {p.name: kind_of(p) for p in self._parameters}
+        # Names that the current case uses and writes.
         self._used: set[str] = set()
         self._written: set[str] = set()
         self._dtype_of: dict[str, str] = {}  # temporaries whose dtype is known
@@ -122,8 +127,6 @@ class _Checker:
                 cases.append(self._case(case))
             except DataError as error:
                 self.findings.append(error.finding)
-        if not self.findings:
-            self._check_unused(entry)
         if self.findings:
             return None
         return CheckedEntry(self._operator, entry, self._kinds, tuple(cases))
@@ -141,6 +144,7 @@ class _Checker:
 
     def _case(self, case: Case) -> CheckedCase:
         subject = f"{self._operator.name}, case {case.number}"
+        self._used, self._written = set(), set()
         scope = Scope(self._names(), {}, self._library.helpers, used=self._used)
         when, each = None, None
         if case.when is not None:
@@ -163,6 +167,9 @@ class _Checker:
         for text in case.contiguous:
             if self._kinds.get(text.text) not in ("tensor", "tensors"):
                 raise DataError(text.where, subject, f"contiguous: {text.text!r} is not a tensor")
+        for text in case.upcast:
+            if self._kinds.get(text.text) != "tensor":
+                raise DataError(text.where, subject, f"upcast: {text.text!r} is not a tensor")
         temporaries: list[tuple[str, str]] = []
         for name, text in case.temporaries.items():
             made = self._temporary(text, f"{subject}, temporary ${name}", scope)
@@ -172,7 +179,6 @@ class _Checker:
             if literal in DTYPES:
                 self._dtype_of[f"${name}"] = literal
             scope = replace(scope, temporaries={**scope.temporaries, name: known})
-        self._written = set()
         calls = tuple(self._call(text, subject, scope) for text in case.calls)
         workspace = None
         if case.workspace is not None:
@@ -195,6 +201,7 @@ class _Checker:
             raise DataError(
                 where, subject, f"the temporary ${unused[0]} is never written; remove it"
             )
+        self._check_unused(case, subject)
         return CheckedCase(
             case,
             when,
@@ -204,6 +211,7 @@ class _Checker:
             calls,
             each,
             workspace,
+            {text.text: text.text in self._written for text in case.upcast},
         )
 
     def _check_sizing(self, text: Text, subject: str, sizing: CheckedCall) -> None:
@@ -313,7 +321,9 @@ class _Checker:
             action = self._guard(text, subject, lambda: lower(step.call, scope))
             if action.kind != "action":
                 raise DataError(text.where, subject, f"@{step.call.function} is not an action")
-            self._written |= action.roots
+            inner = f"{subject}, @{step.call.function}"
+            self._check_read(text, inner, action.reads)
+            self._check_write(text, inner, "an argument", action.roots)
             return CheckedCall(None, (action.code,), condition)
         function = self._function(step.call.function, text.where, subject)
         wanted = targets(self._library, function)
@@ -352,24 +362,25 @@ class _Checker:
 
         conversion = self._guard(text, inner, work)
         self._check_dtype(text, inner, target, conversion)
+        if target.argument.needs_elements:
+            self._check_read(text, inner, conversion.roots)
         if target.argument.writes:
-            for root in conversion.roots:
-                parameter = self._find(root)
-                if parameter is not None and is_input(parameter):
-                    raise DataError(
-                        text.where,
-                        inner,
-                        f"the function writes this argument, and {root} is an input of the "
-                        "operator",
-                    )
-            self._written |= conversion.roots
-        self._check_read(text, inner, target, conversion)
+            self._check_write(text, inner, "this argument", conversion.roots)
         return conversion.code
 
-    def _check_read(self, text: Text, subject: str, target: Target, value: Conversion) -> None:
-        if not target.argument.reads:
-            return
-        for root in value.roots - self._written:
+    def _check_write(self, text: Text, subject: str, what: str, roots: frozenset[str]) -> None:
+        for root in roots:
+            parameter = self._find(root)
+            if parameter is not None and is_input(parameter):
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"the function writes {what}, and {root} is an input of the operator",
+                )
+        self._written |= roots
+
+    def _check_read(self, text: Text, subject: str, roots: frozenset[str]) -> None:
+        for root in sorted(roots - self._written):
             parameter = self._find(root)
             if root.startswith("$") or (parameter is not None and parameter.direction == "out"):
                 raise DataError(
@@ -392,17 +403,15 @@ class _Checker:
     def _find(self, name: str) -> Parameter | None:
         return next((p for p in self._parameters if p.name == name), None)
 
-    def _check_unused(self, entry: Entry) -> None:
+    def _check_unused(self, case: Case, subject: str) -> None:
         for p in self._parameters:
             if p.name in self._used or self._kinds[p.name] is None or p.counted_by == p.name:
                 continue
             if self._operator.count_of(p.name):
                 continue
-            self.findings.append(
-                Finding(
-                    entry.where,
-                    entry.name,
-                    f"the parameter {p.name} is used by no case; use it, decline its other values "
-                    "by a condition 'when', or list it in 'unused'",
-                )
+            raise DataError(
+                case.where,
+                subject,
+                f"the parameter {p.name} is not used; use it, decline its other values by a "
+                "condition 'when', or list it in 'unused'",
             )

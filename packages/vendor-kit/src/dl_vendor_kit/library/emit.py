@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from diopi_proto.schema import DTYPES, Parameter
+from diopi_proto.schema import DTYPES, Parameter, expand_dtypes
 
 from .check import Checked, CheckedCase, CheckedEntry
 from .lower import NS, quoted
@@ -112,7 +112,8 @@ def _prototype(entry: CheckedEntry, used: str | None = None) -> str:
 
 
 def _operator(library: Library, entry: CheckedEntry) -> str:
-    cases = "\n".join(_case(library, entry, case) for case in entry.cases)
+    checks = _dtype_checks(entry)
+    cases = "\n".join([*checks, *(_case(library, entry, case) for case in entry.cases)])
     locals_ = [
         _local(p, entry.kinds[p.name] or "")
         for p in entry.operator.params[1:]
@@ -122,6 +123,36 @@ def _operator(library: Library, entry: CheckedEntry) -> str:
     lines = [f'  lib::Call call_(ctx_, "{name}", backend_of(ctx_));', *locals_, cases]
     body = "\n".join([*lines, "  call_.decline();"])
     return f"{_prototype(entry, body)} {{\n{body}\n}}"
+
+
+def _dtype_checks(entry: CheckedEntry) -> list[str]:
+    """Return checks of the dtypes that the contract allows.
+
+    Libraries convert dtypes where the contract has equal ones.
+    """
+    operator = entry.operator
+    tensors = {p.name for p in operator.params if entry.kinds.get(p.name) in ("tensor", "tensors")}
+    lines = []
+    for p in operator.params:
+        rule = p.dtype
+        if p.name not in tensors or rule is None:
+            continue
+        like = rule.removeprefix("like ")
+        if like != rule:
+            if like in tensors:
+                lines.append(f'  {NS}::require_same_dtype({p.name}, "{p.name}", {like}, "{like}");')
+            continue
+        try:
+            allowed = expand_dtypes(rule, operator.dtypes)
+        except ValueError:  # a rule that depends on several parameters
+            continue
+        if len(allowed) < len(DTYPES):
+            lines.append(f'  {NS}::require_dtype({p.name}, {_dtype_bits(allowed)}, "{p.name}");')
+    return lines
+
+
+def _dtype_bits(dtypes: Iterable[str]) -> str:
+    return hex(sum(1 << DTYPES.index(dtype) for dtype in dtypes))
 
 
 def _local(parameter: Parameter, kind: str) -> str:
@@ -160,36 +191,38 @@ def _case(library: Library, entry: CheckedEntry, checked: CheckedCase) -> str:
         lacking = needed[0] if len(needed) == 1 else f"one of {', '.join(needed)}"
         reason = quoted(f"the library does not have {lacking}")
         lines.append(f"  if (!({missing})) {{\n    call_.note({number}, {reason});\n  }} else ")
+    conditions = []
     if checked.when is not None:
         text = "" if case.when is None else case.when.text
         reason = quoted(f"not {text}" if re.fullmatch(r"[\w.]+", text) else f"not ({text})")
-        head = lines.pop() if lines else "  "
-        lines.append(
-            f"{head}if (!{_outer(checked.when)}) {{\n"
-            f"    call_.note({number}, {reason});\n  }} else "
+        conditions.append(
+            f"{NS}::holds(call_, {number}, {reason}, [&] {{ return {checked.when}; }})"
         )
     head = lines.pop() if lines else "  "
     if case.function:
+        condition = f"if ({conditions[0]}) " if conditions else ""
         arguments = ", ".join(["call_", *(f"{p.name}_" for p in entry.operator.params[1:])])
         return (
-            f"{head}{{\n    const diopiError_t error_ = {case.function}({arguments});\n"
+            f"{head}{condition}{{\n    const diopiError_t error_ = {case.function}({arguments});\n"
             "    if (error_ != diopiNoImplement) return error_;\n"
             f'    call_.note({number}, "{case.function} declines");\n  }}'
         )
     body = _body(library, checked)
-    captures = ", ".join(["&", *_captures(library, entry, checked)])
-    return (
-        f"{head}if ({NS}::attempt(call_, {number}, [{captures}]({NS}::Plan& plan_) {{\n"
-        f"{body}\n      }})) {{\n    return diopiSuccess;\n  }}"
+    captures = _captures(library, entry, checked)
+    if captures:
+        # As part of the plan: a dtype that is declined there leaves the next case to try.
+        body = f"        [&, {', '.join(captures)}] {{\n{body}\n        }}();"
+    conditions.append(
+        f"{NS}::attempt(call_, {number}, [&]({NS}::Plan& plan_) {{\n{body}\n      }})"
     )
-
-
-def _outer(code: str) -> str:
-    return code if code.startswith("(") and code.endswith(")") else f"({code})"
+    return f"{head}if ({' && '.join(conditions)}) {{\n    return diopiSuccess;\n  }}"
 
 
 def _captures(library: Library, entry: CheckedEntry, checked: CheckedCase) -> list[str]:
-    """Return copies of parameters with this case's format, strides and dtypes."""
+    """Return copies of parameters with this case's format, strides and dtypes.
+
+    They are computed when the case is planned, because they may decline it.
+    """
     case = checked.case
     found = []
     everywhere = case.format.get("")
@@ -204,10 +237,11 @@ def _captures(library: Library, entry: CheckedEntry, checked: CheckedCase) -> li
         if any(x.text == name for x in case.contiguous):
             code = f"{NS}::only_contiguous({code})"
         if name in checked.dtypes:
-            bits = 0
-            for dtype in checked.dtypes[name]:
-                bits |= 1 << DTYPES.index(dtype)
-            code = f'{NS}::of_dtypes({code}, {hex(bits)}, "{name}")'
+            code = f'{NS}::of_dtypes({code}, {_dtype_bits(checked.dtypes[name])}, "{name}")'
+        if name in checked.upcast:
+            reads = "true" if p.direction != "out" else "false"
+            writes = "true" if checked.upcast[name] else "false"
+            code = f"plan_.upcast({code}, {reads}, {writes})"
         if code != name:
             found.append(f"{name} = {code}")
     return found

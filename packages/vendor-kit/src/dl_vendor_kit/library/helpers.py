@@ -6,8 +6,8 @@ take it), ``ints``, ``bools``, ``doubles``, ``dtype``, ``string``, ``bool``, ``i
 NULL), ``slot`` (where the operator stores a tensor that it allocates), ``action`` (work that runs
 in the order of the calls), ``null``.
 
-A kind in a signature may end with ``?`` (the argument can be left out or is NULL) or, as the last
-one, with ``*`` (any number of them).
+A kind in a signature may end with ``?`` (the argument can be left out or is NULL), with ``&`` (a
+tensor that an action writes) or, as the last one, with ``*`` (any number of them).
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ HELPERS: Mapping[str, Helper] = _table(
     zero(ints) -> ints                      # [0, number]
     stride(ints, ints) -> ints              # the strides; the window's sizes if there are none
     ints(int*) -> ints                      # a list
+    alike(tensors) -> bool                  # the tensors have equal sizes
     reduced(tensor, int) -> ints            # the sizes, with 1 in one dimension
     is_dense(ints) -> bool                  # windows without dilation: all numbers are 0 or 1
     mask(tensor?*) -> bools                 # which of the tensors are not NULL
@@ -149,13 +150,14 @@ HELPERS: Mapping[str, Helper] = _table(
     read_ints(tensor) -> ints               # the integers of a tensor; waits for the device
     require_like(slot, tensor, int) -> tensor  # as require, like a tensor in a memory format
     require(slot, ints, dtype) -> tensor    # allocates a tensor for the caller, and stores it
-    draw_bernoulli(generator, double, tensor) -> action  # draws 0 and 1
-    draw_bernoulli_of(generator, tensor, tensor) -> action  # probabilities, draws
-    draw_uniform(generator, double, double, tensor) -> action  # uniform numbers of a range
-    draw_normal(generator, double, double, tensor) -> action  # normal numbers: mean, deviation
-    draw_integers(generator, int, optional_int, tensor) -> action  # integers of a range
-    draw_permutation(generator, tensor) -> action  # a permutation
-    draw_multinomial(generator, tensor, bool, tensor) -> action  # weights, replacement, categories
+    draw_bernoulli(generator, double, tensor&) -> action  # draws 0 and 1
+    draw_bernoulli_of(generator, tensor, tensor&) -> action  # probabilities, draws
+    draw_uniform(generator, double, double, tensor&) -> action  # uniform numbers of a range
+    draw_normal(generator, double, double, tensor&) -> action  # normal numbers: mean, deviation
+    draw_integers(generator, int, optional_int, tensor&) -> action  # integers of a range
+    require_at_least(tensor, double) -> action  # declines smaller elements, and waits
+    draw_permutation(generator, tensor&) -> action  # a permutation
+    draw_multinomial(generator, tensor, bool, tensor&) -> action  # weights, replacement, categories
     """,
     context=True,
 )

@@ -38,13 +38,16 @@ class Lowered:
     """An expression's kind and code.
 
     :ivar nullable: it may be NULL.
-    :ivar roots: the parameters and temporaries whose memory a tensor shares.
+    :ivar roots: the parameters and temporaries whose memory a tensor shares, or that an action
+        writes.
+    :ivar reads: those that an action reads.
     """
 
     kind: str
     code: str
     nullable: bool = False
     roots: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,10 @@ def _call(expression: Call, scope: Scope) -> Lowered:
         )
     codes = ["call_"] if helper.context else []
     roots: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
     nullable = False
-    for position, (argument, kind) in enumerate(zip(given, takes, strict=False), start=1):
+    for position, (argument, full_kind) in enumerate(zip(given, takes, strict=False), start=1):
+        kind = full_kind.removesuffix("&")
         lowered = lower(argument, scope)
         code = convert_kind(lowered, kind.removesuffix("?"))
         if code is None and not (lowered.kind == "null" and kind.endswith("?")):
@@ -192,13 +197,19 @@ def _call(expression: Call, scope: Scope) -> Lowered:
         nullable = nullable or (lowered.nullable and kind.endswith("?"))
         codes.append(code if code is not None else _none(kind.removesuffix("?")))
         # A helper with the call's context returns new memory, or that of a slot.
-        if not helper.context or helper.returns == "action" or lowered.kind == "slot":
+        if helper.returns == "action":
+            if full_kind.endswith("&"):
+                roots |= lowered.roots
+            else:
+                reads |= lowered.roots
+        elif not helper.context or lowered.kind == "slot":
             roots |= lowered.roots
     for kind in takes[len(given) :]:
         codes.append(_none(kind.removesuffix("?")))
     result_nullable = helper.returns == "tensor" and expression.function == "first" and nullable
     kept = roots if helper.returns in ("tensor", "tensors", "action") else frozenset()
-    return Lowered(helper.returns, f"{helper.function}({', '.join(codes)})", result_nullable, kept)
+    code = f"{helper.function}({', '.join(codes)})"
+    return Lowered(helper.returns, code, result_nullable, kept, reads)
 
 
 def _guards(kind: str) -> bool:

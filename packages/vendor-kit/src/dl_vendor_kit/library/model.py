@@ -81,6 +81,7 @@ _CASE_KEYS = frozenset(
         "dtypes",
         "format",
         "contiguous",
+        "upcast",
         "temporaries",
         "call",
         "calls",
@@ -159,6 +160,7 @@ class Case:
     :ivar dtypes: allowed dtypes of parameters, which replace the documented ones.
     :ivar format: memory formats of parameters; the key ``""`` stands for every tensor.
     :ivar contiguous: parameters that are passed as contiguous copies.
+    :ivar upcast: parameters of half precision that are passed as float32 copies.
     :ivar temporaries: tensors for the time of the call.
     :ivar calls: the calls, in order.
     :ivar each: parameter with the number of repetitions, whose index is ``i``; None: once.
@@ -174,6 +176,7 @@ class Case:
     dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     format: Mapping[str, str] = field(default_factory=dict)
     contiguous: tuple[Text, ...] = ()
+    upcast: tuple[Text, ...] = ()
     temporaries: Mapping[str, Text] = field(default_factory=dict)
     calls: tuple[Text, ...] = ()
     each: Text | None = None
@@ -324,7 +327,7 @@ def _own_helpers(given: Value | None) -> dict[str, Helper]:
         )
         returns = keys["returns"].text(subject)
         for kind in (*takes, returns):
-            if kind.rstrip("?*") not in KINDS:
+            if kind.rstrip("?*&") not in KINDS:
                 raise DataError(value.where, subject, f"{kind!r} is not a kind of value")
         doc = keys["doc"].text(subject) if "doc" in keys else ""
         context = "context" in keys and keys["context"].value is True
@@ -359,7 +362,7 @@ def _case(name: str, value: Value, number: int) -> Case:
     function = keys["function"].text(subject) if "function" in keys else ""
     if function and not all(_IDENTIFIER.fullmatch(x) for x in function.split("::")):
         raise DataError(keys["function"].where, subject, f"{function!r} is not a C++ function")
-    if "function" in keys and {"temporaries", "each", "contiguous", "format"} & set(keys):
+    if "function" in keys and {"temporaries", "each", "contiguous", "upcast", "format"} & set(keys):
         raise DataError(
             value.where, subject, "a handwritten function has only when, needs and dtypes"
         )
@@ -391,6 +394,7 @@ def _case(name: str, value: Value, number: int) -> Case:
         dtypes=dtypes,
         format=formats,
         contiguous=many("contiguous"),
+        upcast=many("upcast"),
         temporaries=temporaries,
         calls=tuple(x for x in calls if x is not None),
         each=one("each"),

@@ -15,7 +15,7 @@ from diopi_proto.schema import DTYPES
 
 from .located import DataError, Place
 
-_KEYS = {"name", "type", "io", "optional", "dtypes", "formats", "strided", "ndim"}
+_KEYS = {"name", "type", "io", "overwritten", "optional", "dtypes", "formats", "strided", "ndim"}
 _DIRECTIONS = ("in", "out", "inout")
 
 
@@ -25,6 +25,7 @@ class Argument:
 
     :ivar type: its true C type, without a const that is not part of the function's type.
     :ivar io: ``in``, ``out`` or ``inout``: what the function does with a tensor's elements.
+    :ivar overwritten: the old elements of an ``inout`` tensor do not affect the result.
     :ivar optional: NULL is allowed.
     :ivar dtypes: documented dtypes; empty if undocumented.
     :ivar formats: documented memory formats; empty if undocumented.
@@ -40,11 +41,17 @@ class Argument:
     formats: tuple[str, ...] = ()
     strided: bool = True
     ndim: tuple[int, int] | None = None
+    overwritten: bool = False
 
     @property
     def reads(self) -> bool:
-        """Return True if the function reads the elements."""
+        """Return True if the function gets the tensor as an input."""
         return self.io != "out"
+
+    @property
+    def needs_elements(self) -> bool:
+        """Return True if the result depends on the elements."""
+        return self.reads and not self.overwritten
 
     @property
     def writes(self) -> bool:
@@ -148,4 +155,5 @@ def _argument(function: str, entry: object, where: Place) -> Argument:
         formats=tuple(entry.get("formats", ())),
         strided=bool(entry.get("strided", True)),
         ndim=None if ndim is None else (ndim[0], ndim[1]),
+        overwritten=bool(entry.get("overwritten", False)),
     )

@@ -39,6 +39,11 @@ class Backend {
   virtual void run(Call& call, const Function& function,
                    const std::vector<Argument>& arguments) = 0;
 
+  // Declines a call that the library refuses, without running it. A plan of several calls asks this
+  // for each before it runs the first. Only libraries that check arguments apart from running can
+  // tell.
+  virtual void accept(Call&, const Function&, const std::vector<Argument>&) {}
+
   // As run, for a function with a workspace whose size another function returns.
   virtual void run_sized(Call&, const Function& function, const std::vector<Argument>&,
                          const Function&, const std::vector<Argument>&) {
@@ -165,9 +170,32 @@ class Plan {
     steps_.push_back(std::move(step));
   }
 
-  // A failure after an output was written is an error, because the host could not compute the
-  // operator instead.
+  // A float32 copy of a tensor of half precision, for calls whose intermediate results must not be
+  // rounded; other tensors are returned as they are. `reads`: the calls read its elements.
+  // `writes`: they write them, and the last step converts them back.
+  View upcast(const View& view, bool reads, bool writes) {
+    if (!view.is_present ||
+        (view.dtype != diopi_dtype_float16 && view.dtype != diopi_dtype_bfloat16))
+      return view;
+    const View made = replacement("float32", view, diopi_dtype_float32);
+    if (view.numel() == 0) return made;
+    const Function* copy = call_.backend().facts().copy;
+    if (reads) steps_.push_back(copying(copy, made, view));
+    if (writes) last_.push_back(copying(copy, view, made));
+    return made;
+  }
+
+  // Runs the calls in order, if the library accepts each. A failure after an output was
+  // written is an error, because the host could not compute the operator instead.
   void run() {
+    for (Step& each : last_) steps_.push_back(std::move(each));
+    last_.clear();
+    if (steps_.size() > 1) {
+      for (const Step& step : steps_) {
+        if (step.function != nullptr && step.sizing == nullptr)
+          call_.backend().accept(call_, *step.function, step.arguments);
+      }
+    }
     bool wrote = false;
     for (Step& step : steps_) {
       try {
@@ -228,29 +256,36 @@ class Plan {
              std::to_string(view.ndim));
   }
 
-  // A contiguous tensor for an argument; copies the elements before and after the call.
-  View contiguous(const ArgumentFacts& facts, const View& view, std::vector<Step>& after) {
+  // Memory for a copy of a tensor.
+  View replacement(const char* quality, const View& view, int32_t dtype) {
     const Function* copy = call_.backend().facts().copy;
     if (copy == nullptr || !call_.has(*copy))
-      refuse(std::string("the library has no copy to make ") + facts.name + " contiguous");
-    View made = call_.temporary(Dtype{view.dtype}, Ints(view.sizes, view.sizes + view.ndim));
+      refuse(std::string("the library has no copy to make a tensor ") + quality);
+    View made = call_.temporary(Dtype{dtype}, Ints(view.sizes, view.sizes + view.ndim));
     made.format = view.format;
     made.any_dtype = view.any_dtype;
+    made.contiguous_only = view.contiguous_only;
+    return made;
+  }
+  static Step copying(const Function* copy, const View& to, const View& from) {
     Step step;
     step.function = copy;
-    if (facts.reads) {
-      step.arguments = {Argument{made}, Argument{view}};
-      steps_.push_back(step);
-    }
-    if (facts.writes) {
-      step.arguments = {Argument{view}, Argument{made}};
-      after.push_back(step);
-    }
+    step.arguments = {Argument{to}, Argument{from}};
+    return step;
+  }
+
+  // A contiguous tensor for an argument; copies the elements before and after the call.
+  View contiguous(const ArgumentFacts& facts, const View& view, std::vector<Step>& after) {
+    const View made = replacement("contiguous", view, view.dtype);
+    const Function* copy = call_.backend().facts().copy;
+    if (facts.reads) steps_.push_back(copying(copy, made, view));
+    if (facts.writes) after.push_back(copying(copy, view, made));
     return made;
   }
 
   Call& call_;
   std::vector<Step> steps_;
+  std::vector<Step> last_;  // after all others
 };
 
 // Plans a case by `body(plan)` and runs it. Returns false if it declined before anything ran.
@@ -268,6 +303,20 @@ bool attempt(Call& call, int number, const Body& body) {
   }
 }
 
+// Returns true if a condition of a case holds. One that cannot be computed, such as the size of a
+// dimension that a tensor does not have, does not hold.
+template <class Condition>
+bool holds(Call& call, int number, const char* reason, const Condition& condition) {
+  try {
+    if (condition()) return true;
+    call.note(number, reason);
+  } catch (const Error& error) {
+    if (error.code() != DL_NOT_SUPPORTED) throw;
+    call.note(number, error.what());
+  }
+  return false;
+}
+
 // A tensor with another memory format, or with other rules, in one case.
 inline View formatted(View view, int32_t format) {
   view.format = format;
@@ -277,9 +326,36 @@ inline View only_contiguous(View view) {
   view.contiguous_only = true;
   return view;
 }
-inline View of_dtypes(View view, uint32_t dtypes, const char* name) {
+// Declines dtypes that the contract, or a case, does not list.
+inline void require_dtype(const View& view, uint32_t dtypes, const char* name) {
   if (view.is_present && (dtypes >> view.dtype & 1) == 0)
     refuse(std::string(name) + " has the dtype " + dtype_name(view.dtype));
+}
+inline void require_same_dtype(const View& view, const char* name, const View& like,
+                               const char* like_name) {
+  if (view.is_present && like.is_present && view.dtype != like.dtype)
+    refuse(std::string(name) + " has the dtype " + dtype_name(view.dtype) + ", and " + like_name +
+           " " + dtype_name(like.dtype));
+}
+inline void require_dtype(const Views& views, uint32_t dtypes, const char* name) {
+  for (const View& view : views) require_dtype(view, dtypes, name);
+}
+// Entries with equal positions, or all entries and one tensor.
+inline void require_same_dtype(const Views& views, const char* name, const View& like,
+                               const char* like_name) {
+  for (const View& view : views) require_same_dtype(view, name, like, like_name);
+}
+inline void require_same_dtype(const View& view, const char* name, const Views& like,
+                               const char* like_name) {
+  for (const View& each : like) require_same_dtype(view, name, each, like_name);
+}
+inline void require_same_dtype(const Views& views, const char* name, const Views& like,
+                               const char* like_name) {
+  for (size_t i = 0; i < views.size() && i < like.size(); ++i)
+    require_same_dtype(views[i], name, like[i], like_name);
+}
+inline View of_dtypes(View view, uint32_t dtypes, const char* name) {
+  require_dtype(view, dtypes, name);
   view.any_dtype = true;
   return view;
 }

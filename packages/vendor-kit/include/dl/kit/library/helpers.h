@@ -69,6 +69,10 @@ inline Ints tail(const View& x, int64_t from) {
   return Ints(x.sizes + dimension(x, from), x.sizes + x.ndim);
 }
 
+inline bool alike(const Views& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](const View& each) { return same_shape(each, tensors.front()); });
+}
 inline Ints reduced(const View& x, int64_t dim) {
   Ints sizes = shape(x);
   sizes[static_cast<size_t>(dimension(x, dim))] = 1;

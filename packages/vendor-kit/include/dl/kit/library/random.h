@@ -27,8 +27,14 @@ inline void check_storable(const View& out) {
   if (is_complex(out)) refuse(std::string("random numbers of ") + dtype_name(out.dtype));
 }
 
+// Declines probabilities outside [0, 1], and NaN.
+inline void check_probability(double p) {
+  if (!(p >= 0.0 && p <= 1.0)) refuse("the probability " + std::to_string(p));
+}
+
 inline Action draw_bernoulli(Call&, diopiGeneratorHandle_t generator, double p, const View& out) {
   check_storable(out);
+  check_probability(p);
   return [=](Call& call) {
     const RandomStream stream(generator, out.numel(), 1);
     fill_from_host(call, out, [&](void* memory) {
@@ -41,8 +47,10 @@ inline Action draw_bernoulli_of(Call&, diopiGeneratorHandle_t generator, const V
                                 const View& out) {
   check_storable(out);
   if (!is_floating(probabilities)) refuse("probabilities that are not floating-point numbers");
+  if (!same_shape(probabilities, out)) refuse("probabilities of another shape than the draws");
   return [=](Call& call) {
     const void* const p = read_to_host(call, probabilities);
+    for (int64_t i = 0; i < out.numel(); ++i) check_probability(load(p, i, probabilities.dtype));
     const RandomStream stream(generator, out.numel(), 1);
     fill_from_host(call, out, [&](void* memory) {
       for (int64_t i = 0; i < out.numel(); ++i)
@@ -95,6 +103,8 @@ inline double neighbor(double bound, int32_t dtype, bool below) {
 inline Action draw_uniform(Call&, diopiGeneratorHandle_t generator, double from, double to,
                            const View& out) {
   if (!is_floating(out)) refuse("uniform numbers that are not floating-point numbers");
+  if (!(from <= to) || !std::isfinite(from) || !std::isfinite(to))
+    refuse("uniform numbers from " + std::to_string(from) + " to " + std::to_string(to));
   return [=](Call& call) {
     const bool is_double = out.dtype == diopi_dtype_float64;
     const RandomStream stream(generator, out.numel(), is_double ? 2 : 1);
@@ -143,6 +153,7 @@ void draw_normal_of(void* memory, const RandomStream& stream, const View& out, d
 inline Action draw_normal(Call&, diopiGeneratorHandle_t generator, double mean, double deviation,
                           const View& out) {
   if (!is_floating(out)) refuse("normal numbers that are not floating-point numbers");
+  if (deviation < 0.0) refuse("the standard deviation " + std::to_string(deviation));
   return [=](Call& call) {
     const bool is_double = out.dtype == diopi_dtype_float64;
     const RandomStream stream(generator, (out.numel() + 1) / 2 * 2, is_double ? 2 : 1);
@@ -155,14 +166,52 @@ inline Action draw_normal(Call&, diopiGeneratorHandle_t generator, double mean, 
   };
 }
 
-// "Integers" from `from` to before `to`, which must not be NULL.
+// The integers that a dtype represents without gaps: from the smallest to the largest one.
+struct Integers {
+  int64_t smallest;
+  uint64_t largest;
+  bool is_exact;  // others are not rounded to them
+};
+inline Integers integers_of(int32_t dtype) {
+  const auto digits = [](int count) {
+    return Integers{-(int64_t{1} << count), uint64_t{1} << count, false};
+  };
+  const auto bits = [](int count, bool is_signed) {
+    const uint64_t largest = ~uint64_t{0} >> (64 - count + (is_signed ? 1 : 0));
+    return Integers{is_signed ? -static_cast<int64_t>(largest) - 1 : 0, largest, true};
+  };
+  switch (dtype) {
+    case diopi_dtype_bfloat16:
+      return digits(8);
+    case diopi_dtype_float16:
+      return digits(11);
+    case diopi_dtype_float32:
+      return digits(24);
+    case diopi_dtype_float64:
+      return digits(53);
+    case diopi_dtype_bool:
+      return bits(1, false);
+    default:
+      return bits(static_cast<int>(8 * dl_dtype_bytes(dtype)),
+                  dtype == diopi_dtype_int8 || dtype == diopi_dtype_int16 ||
+                      dtype == diopi_dtype_int32 || dtype == diopi_dtype_int64);
+  }
+}
+
+// "Integers" from `from` to before `to`, or to the largest integer of the dtype for NULL.
 inline Action draw_integers(Call&, diopiGeneratorHandle_t generator, int64_t from,
                             const int64_t* to, const View& out) {
   check_storable(out);
-  if (to == nullptr) refuse("integers without an upper bound");
-  const int64_t end = *to;
+  if (to != nullptr && *to <= from) refuse("integers of an empty range");
+  const Integers all = integers_of(out.dtype);
+  const uint64_t last = to == nullptr ? all.largest : static_cast<uint64_t>(*to) - 1;
+  const bool starts = !all.is_exact || from >= all.smallest;
+  const bool ends = to == nullptr  ? from < 0 || static_cast<uint64_t>(from) <= last
+                    : all.is_exact ? *to <= 0 || last <= all.largest
+                                   : true;
+  if (!starts || !ends) refuse(std::string("integers that ") + dtype_name(out.dtype) + " lacks");
   return [=](Call& call) {
-    const uint64_t range = static_cast<uint64_t>(end) - static_cast<uint64_t>(from);
+    const uint64_t range = last - static_cast<uint64_t>(from) + 1;  // 0 stands for 2^64
     const bool is_short = range != 0 && range <= (uint64_t{1} << 32);
     const RandomStream stream(generator, out.numel(), is_short ? 1 : 2);
     fill_from_host(call, out, [&](void* memory) {
@@ -204,10 +253,13 @@ inline Action draw_permutation(Call&, diopiGeneratorHandle_t generator, const Vi
 // 2006).
 inline Action draw_multinomial(Call&, diopiGeneratorHandle_t generator, const View& weights,
                                bool replacement, const View& out) {
-  if (!is_floating(weights) || weights.ndim < 1 || out.ndim < 1)
+  if (!is_floating(weights) || weights.ndim < 1 || weights.ndim > 2 || out.ndim != weights.ndim ||
+      (out.ndim == 2 && out.sizes[0] != weights.sizes[0]))
     refuse("categories of other tensors than rows of weights");
+  const int64_t categories = size(weights, -1), samples = size(out, -1);
+  if (samples < 1 || categories < 1 || (!replacement && samples > categories))
+    refuse(std::to_string(samples) + " samples of " + std::to_string(categories) + " categories");
   return [=](Call& call) {
-    const int64_t categories = size(weights, -1), samples = size(out, -1);
     const void* const given = read_to_host(call, weights);
     const bool by_sum = replacement || samples == 1;
     const RandomStream stream(generator, by_sum ? out.numel() : weights.numel(), 2);
@@ -217,11 +269,19 @@ inline Action draw_multinomial(Call&, diopiGeneratorHandle_t generator, const Vi
     const auto weight = [&](int64_t row, int64_t category) {
       return load(given, row * categories + category, weights.dtype);
     };
+    std::vector<double> totals(static_cast<size_t>(weights.numel() / categories));
+    for (int64_t i = 0; i < weights.numel(); ++i) {
+      const double each = load(given, i, weights.dtype);
+      if (!(each >= 0.0)) refuse("a weight is negative or NaN");
+      totals[static_cast<size_t>(i / categories)] += each;
+    }
+    for (const double total : totals) {
+      if (!(total > 0.0) || !std::isfinite(total)) refuse("the sum of weights is not positive");
+    }
     fill_from_host(call, out, [&](void* memory) {
-      const int64_t rows = samples == 0 ? 0 : out.numel() / samples;
+      const int64_t rows = out.numel() / samples;
       for (int64_t row = 0; row < rows; ++row) {
-        double total = 0;
-        for (int64_t c = 0; c < categories; ++c) total += weight(row, c);
+        const double total = totals[static_cast<size_t>(row)];
         if (by_sum) {
           for (int64_t k = 0; k < samples; ++k) {
             const double target = uniform(row * samples + k) * total;
@@ -246,6 +306,18 @@ inline Action draw_multinomial(Call&, diopiGeneratorHandle_t generator, const Vi
           store(memory, row * samples + k, out.dtype, order[static_cast<size_t>(k)].second);
       }
     });
+  };
+}
+
+// Declines tensors with a smaller element, or NaN, before the operator writes.
+inline Action require_at_least(Call&, const View& x, double bound) {
+  if (!is_floating(x)) refuse("bounds of other elements than floating-point numbers");
+  return [=](Call& call) {
+    const void* const memory = read_to_host(call, x);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      if (!(load(memory, i, x.dtype) >= bound))
+        refuse("an element is not at least " + std::to_string(bound));
+    }
   };
 }
 

@@ -89,15 +89,27 @@ class TwoPhaseBackend : public Backend {
     }
     Prepared made = prepare(call, function, arguments);
     Owner owner(objects_, made);
-    if (!objects_.make_repeatable(made.executor)) {
-      remember_once_only(function);
-      execute(call, function, made);
-      return;
-    }
-    made.is_repeatable = true;
+    const bool is_repeatable = make_repeatable(function, made);
     execute(call, function, made);
-    created_.fetch_add(1, std::memory_order_relaxed);
+    if (!is_repeatable) return;
     cache.insert(std::move(key), std::move(made), capacity_, objects_);
+    made = Prepared{};
+  }
+
+  // The first phase of the call, whose executor is cached for run if it is repeatable.
+  void accept(Call& call, const Function& function,
+              const std::vector<Argument>& arguments) override {
+    Cache* cache = nullptr;
+    Layout key;
+    if (capacity_ != 0 && is_cacheable(function, arguments)) {
+      cache = &thread_cache(call.device());
+      key = call_key(*this, function, arguments);
+      if (cache->find(key) != nullptr) return;
+    }
+    Prepared made = prepare(call, function, arguments);
+    Owner owner(objects_, made);
+    if (cache == nullptr || !make_repeatable(function, made)) return;
+    cache->insert(std::move(key), std::move(made), capacity_, objects_);
     made = Prepared{};
   }
 
@@ -242,6 +254,17 @@ class TwoPhaseBackend : public Backend {
   void remember_once_only(const Function& function) {
     const std::lock_guard<std::mutex> lock(mutex_);
     once_only_.insert(function.index);
+  }
+
+  // Returns true if the executor can run again; if not, the function's next executors are not
+  // asked.
+  bool make_repeatable(const Function& function, Prepared& made) {
+    made.is_repeatable = objects_.make_repeatable(made.executor);
+    if (made.is_repeatable)
+      created_.fetch_add(1, std::memory_order_relaxed);
+    else
+      remember_once_only(function);
+    return made.is_repeatable;
   }
 
   Prepared prepare(Call& call, const Function& function, const std::vector<Argument>& arguments) {

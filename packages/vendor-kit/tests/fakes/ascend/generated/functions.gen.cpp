@@ -260,8 +260,8 @@ const Argument k_aclnnBatchNorm[] = {
     {"input", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x800848000007, 2, 8},
     {"weight", "const aclTensor*", Kind::k_tensor, true, false, true, true, 0x8000003, 0x4, 1, 1},
     {"bias", "const aclTensor*", Kind::k_tensor, true, false, true, true, 0x8000003, 0x4, 1, 1},
-    {"runningMean", "aclTensor*", Kind::k_tensor, true, false, true, true, 0x8000003, 0x4, 1, 1},
-    {"runningVar", "aclTensor*", Kind::k_tensor, true, false, true, true, 0x8000003, 0x4, 1, 1},
+    {"runningMean", "aclTensor*", Kind::k_tensor, true, true, true, true, 0x8000003, 0x4, 1, 1},
+    {"runningVar", "aclTensor*", Kind::k_tensor, true, true, true, true, 0x8000003, 0x4, 1, 1},
     {"training", "bool", Kind::k_boolean, true, false, true, false, 0x0, 0x0, -1, -1},
     {"momentum", "double", Kind::k_floating, true, false, true, false, 0x0, 0x0, -1, -1},
     {"eps", "double", Kind::k_floating, true, false, true, false, 0x0, 0x0, -1, -1},
@@ -308,8 +308,8 @@ const Argument k_aclnnBatchNormGatherStatsWithCounts[] = {
     {"input", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x4, 2, 8},
     {"mean", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x4, 2, 2},
     {"invstd", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x4, 2, 2},
-    {"runningMean", "aclTensor*", Kind::k_tensor, true, false, true, true, 0x8000003, 0x4, 1, 1},
-    {"runningVar", "aclTensor*", Kind::k_tensor, true, false, true, true, 0x8000003, 0x4, 1, 1},
+    {"runningMean", "aclTensor*", Kind::k_tensor, true, true, true, true, 0x8000003, 0x4, 1, 1},
+    {"runningVar", "aclTensor*", Kind::k_tensor, true, true, true, true, 0x8000003, 0x4, 1, 1},
     {"momentum", "double", Kind::k_floating, true, false, true, false, 0x0, 0x0, -1, -1},
     {"eps", "double", Kind::k_floating, true, false, true, false, 0x0, 0x0, -1, -1},
     {"counts", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x4, 1, 1},
@@ -619,7 +619,7 @@ const Argument k_aclnnEmbeddingDenseBackward[] = {
     {"out", "const aclTensor*", Kind::k_tensor, false, true, true, false, 0x0, 0x4, -1, -1},
 };
 const Argument k_aclnnEmbeddingRenorm[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x4, 2, 2},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8000003, 0x4, 2, 2},
     {"indices", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x208, 0x4, 0, 8},
     {"maxNorm", "double", Kind::k_floating, true, false, true, false, 0x0, 0x0, -1, -1},
     {"normType", "double", Kind::k_floating, true, false, true, false, 0x0, 0x0, -1, -1},
@@ -1003,7 +1003,7 @@ const Argument k_aclnnIndexFill[] = {
     {"out", "aclTensor*", Kind::k_tensor, false, true, true, false, 0x0, 0x4, -1, -1},
 };
 const Argument k_aclnnIndexPutImpl[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8001a5f, 0x4, 1, 8},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8001a5f, 0x4, 1, 8},
     {"indices", "const aclTensorList*", Kind::k_tensors, true, false, true, false, 0x1208, 0x4, 1, 8},
     {"values", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x0, 0x4, -1, -1},
     {"accumulate", "bool", Kind::k_boolean, true, false, true, false, 0x0, 0x0, -1, -1},
@@ -1047,7 +1047,7 @@ const Argument k_aclnnInplaceAsin[] = {
     {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x803, 0x4, -1, -1},
 };
 const Argument k_aclnnInplaceAsinh[] = {
-    {"inputRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x803, 0x4, -1, -1},
+    {"inputRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x803, 0x4, -1, -1},
 };
 const Argument k_aclnnInplaceAtan[] = {
     {"inputRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8000803, 0x4, -1, -1},
@@ -1103,7 +1103,7 @@ const Argument k_aclnnInplaceClampMaxTensor[] = {
     {"max", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8001a5f, 0x4, 1, 8},
 };
 const Argument k_aclnnInplaceClampMinTensor[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000a5f, 0x4, 1, 8},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8000a5f, 0x4, 1, 8},
     {"clipValueMin", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8001a5f, 0x4, 1, 8},
 };
 const Argument k_aclnnInplaceCopy[] = {
@@ -1121,7 +1121,7 @@ const Argument k_aclnnInplaceDiv[] = {
     {"other", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8031a5f, 0x4, -1, -1},
 };
 const Argument k_aclnnInplaceDivs[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8031a5f, 0x4, -1, -1},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8031a5f, 0x4, -1, -1},
     {"other", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
 };
 const Argument k_aclnnInplaceEqScalar[] = {
@@ -1136,10 +1136,10 @@ const Argument k_aclnnInplaceErf[] = {
     {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x803, 0x4, -1, -1},
 };
 const Argument k_aclnnInplaceErfinv[] = {
-    {"selfRef", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x4, 0, 8},
+    {"selfRef", "const aclTensor*", Kind::k_tensor, true, true, true, false, 0x8000003, 0x4, 0, 8},
 };
 const Argument k_aclnnInplaceExp[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8030803, 0x4, -1, -1},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8030803, 0x4, -1, -1},
 };
 const Argument k_aclnnInplaceExpm1[] = {
     {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8000003, 0x4, -1, -1},
@@ -1168,7 +1168,7 @@ const Argument k_aclnnInplaceGtTensor[] = {
     {"other", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8001fdf, 0x4, 0, 8},
 };
 const Argument k_aclnnInplaceHardswish[] = {
-    {"self", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8000003, 0x4, 0, 8},
+    {"self", "const aclTensor*", Kind::k_tensor, true, true, true, false, 0x8000003, 0x4, 0, 8},
 };
 const Argument k_aclnnInplaceHardtanh[] = {
     {"selfRef", "aclTensor*", Kind::k_tensor, true, true, false, false, 0x0, 0x0, -1, -1},
@@ -1176,7 +1176,7 @@ const Argument k_aclnnInplaceHardtanh[] = {
     {"clipValueMax", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
 };
 const Argument k_aclnnInplaceIndexCopy[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8031f5f, 0x4, -1, -1},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8031f5f, 0x4, -1, -1},
     {"dim", "int64_t", Kind::k_integer, true, false, true, false, 0x0, 0x0, -1, -1},
     {"index", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x208, 0x4, -1, -1},
     {"source", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x0, 0x4, -1, -1},
@@ -1246,7 +1246,7 @@ const Argument k_aclnnInplaceMaskedFillTensor[] = {
     {"value", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x800120f, 0x4, 0, 0},
 };
 const Argument k_aclnnInplaceMaskedScatter[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8001a5f, 0x4, -1, -1},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8001a5f, 0x4, -1, -1},
     {"mask", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x1010, 0x4, -1, -1},
     {"source", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x0, 0x4, -1, -1},
 };
@@ -1255,7 +1255,7 @@ const Argument k_aclnnInplaceMul[] = {
     {"other", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8031a5f, 0x4, -1, -1},
 };
 const Argument k_aclnnInplaceMuls[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8031a5f, 0x4, -1, -1},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8031a5f, 0x4, -1, -1},
     {"other", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
 };
 const Argument k_aclnnInplaceNeScalar[] = {
@@ -1280,7 +1280,7 @@ const Argument k_aclnnInplaceOne[] = {
     {"selfRef", "const aclTensor*", Kind::k_tensor, false, true, true, false, 0x8001adf, 0x4, 0, 8},
 };
 const Argument k_aclnnInplacePowTensorScalar[] = {
-    {"self", "const aclTensor*", Kind::k_tensor, true, false, true, false, 0x8030a5f, 0x4, -1, -1},
+    {"self", "const aclTensor*", Kind::k_tensor, true, true, true, false, 0x8030a5f, 0x4, -1, -1},
     {"exponent", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
 };
 const Argument k_aclnnInplacePowTensorTensor[] = {
@@ -1298,7 +1298,7 @@ const Argument k_aclnnInplaceReciprocal[] = {
     {"selfRef", "const aclTensor*", Kind::k_tensor, true, true, true, false, 0x8030803, 0x4, -1, -1},
 };
 const Argument k_aclnnInplaceRelu[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x800021f, 0x4, 0, 8},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x800021f, 0x4, 0, 8},
 };
 const Argument k_aclnnInplaceRsqrt[] = {
     {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8030803, 0x4, 0, 8},
@@ -1335,7 +1335,7 @@ const Argument k_aclnnInplaceSub[] = {
     {"alpha", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
 };
 const Argument k_aclnnInplaceSubs[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x8031a5f, 0x4, 0, 8},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x8031a5f, 0x4, 0, 8},
     {"other", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
     {"alpha", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
 };
@@ -1351,7 +1351,7 @@ const Argument k_aclnnInplaceThreshold[] = {
     {"value", "const aclScalar*", Kind::k_scalar, true, false, true, false, 0x0, 0x0, -1, -1},
 };
 const Argument k_aclnnInplaceTriu[] = {
-    {"selfRef", "aclTensor*", Kind::k_tensor, true, false, true, false, 0x208011fdf, 0x48010007, 2, 8},
+    {"selfRef", "aclTensor*", Kind::k_tensor, true, true, true, false, 0x208011fdf, 0x48010007, 2, 8},
     {"diagonal", "int64_t", Kind::k_integer, true, false, true, false, 0x0, 0x0, -1, -1},
 };
 const Argument k_aclnnInplaceUniform[] = {

@@ -75,6 +75,7 @@ MEANING(IndexAdd) {
 MEANING(IndexFill) { RUN(diopiIndexFillScalar, out, self, dim, positions(index), value); }
 MEANING(InplaceIndexFill) { RUN(diopiIndexFillInpScalar, selfRef, dim, positions(index), value); }
 MEANING(InplaceIndexCopy) {
+  demand(source.dtype() == selfRef.dtype(), "source and selfRef have different dtypes");
   const Tensor places = positions(index).contiguous();
   demand(places.numel() == source.size(dim), "index and source have different lengths");
   for (int64_t i = 0; i < places.numel(); ++i) {

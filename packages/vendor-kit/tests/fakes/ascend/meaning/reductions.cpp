@@ -121,6 +121,7 @@ MEANING(Cumsum) {
 }
 // exclusive: without the element itself. reverse: from the last element.
 MEANING(CumsumV2) {
+  demand(self.dtype() == out.dtype(), "self and out have different dtypes");
   Tensor input = self, sums = empty(out.sizes(), out.dtype());
   if (reverse) {
     input = empty_like(self);

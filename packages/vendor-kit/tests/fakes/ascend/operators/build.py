@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diopi_proto import include_dir as contract_dir
@@ -16,7 +17,7 @@ HERE = Path(__file__).parent
 _SOURCES = ("objects", "numbers", "engine", "tensor", "binding", "overlap", "executor", "running")
 _FLAGS = (
     "-std=c++17",
-    "-O1",
+    "-O0",
     "-fPIC",
     "-fvisibility=hidden",
     "-pthread",
@@ -71,7 +72,10 @@ def build_operators(
     if base is None:
         sources = [HERE / f"{name}.cpp" for name in _SOURCES]
         sources += [folder / "dispatch.gen.cpp", *sorted(MEANINGS.glob("*.cpp"))]
-        objects = [_compile(source, folder / f"{source.stem}.o", folders) for source in sources]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(
+                pool.map(lambda x: _compile(x, folder / f"{x.stem}.o", folders), sources)
+            )
         base = _link(objects, folder / "libnnopbase.so", str(runtime))
     entries = _compile(STRUCTURE / "functions.gen.cpp", folder / "entries.o", folders)
     exported = [name for name in functions if name not in set(missing)]

@@ -120,8 +120,7 @@ bool is_written(const Function& function, size_t index) {
   const Check& argument = function.arguments[index];
   if (argument.kind != fake_ascend::Kind::k_tensor && argument.kind != fake_ascend::Kind::k_tensors)
     return false;
-  if (argument.writes || std::strncmp(argument.type, "const ", 6) != 0) return true;
-  return index == 0 && std::strncmp(function.name, "aclnnInplace", 12) == 0;
+  return argument.writes;
 }
 
 }  // namespace fake_aclnn

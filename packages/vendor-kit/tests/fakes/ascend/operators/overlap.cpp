@@ -16,9 +16,11 @@ struct Region {
 };
 
 bool is_same_view(const Bound& a, const Bound& b) {
-  if (a.sizes.size() != b.sizes.size() || a.base != b.base || a.offset != b.offset ||
-      element_bytes(a.dtype) != element_bytes(b.dtype))
+  if (a.base != b.base || a.offset != b.offset || element_bytes(a.dtype) != element_bytes(b.dtype))
     return false;
+  // One element is the same whatever the number of dimensions.
+  if (elements(a) == 1 && elements(b) == 1) return true;
+  if (a.sizes.size() != b.sizes.size()) return false;
   for (size_t i = 0; i < a.sizes.size(); ++i) {
     if (a.sizes[i] != b.sizes[i] || (a.sizes[i] != 1 && a.strides[i] != b.strides[i])) return false;
   }

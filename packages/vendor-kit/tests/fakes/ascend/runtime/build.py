@@ -19,7 +19,7 @@ FOLDERS = (
     contract_dir(),
 )
 """Folders of headers: the vendor's declarations of CANN's functions, and what they include."""
-_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
+_FLAGS = ("-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
 
 
 def _run(command: list[str]) -> None:
