@@ -129,7 +129,7 @@ def _run(arguments: argparse.Namespace) -> int:
         write_output(f"{said}\n{whole.text(of, took)}\n")
         return _pages(arguments, whole, of, took)
     models_of = {case.name: case.models for case in selection.cases()}
-    results = Results(known, selection.promised or {}, models_of)
+    results = Results(known, selection.promised or {}, models_of, selection.models)
     journal = Journal(report, target, Plan(names, selection.text()), resume=arguments.resume)
     start = time.monotonic()
     about = _cases(arguments, target, names, results, journal)

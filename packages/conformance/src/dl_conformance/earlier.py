@@ -43,7 +43,7 @@ class Earlier:
         """Return the results with fresh outcomes replacing earlier ones of the same cases."""
         new = {outcome.name: outcome for outcome in fresh.outcomes}
         outcomes = [new.pop(old.name, old) for old in self.outcomes] + list(new.values())
-        return Results(models_of=models_of(outcomes), outcomes=outcomes)
+        return Results(models_of=models_of(outcomes), models=fresh.models, outcomes=outcomes)
 
     def check_library(self, target: Target) -> None:
         """Check that the report is of the same library, which may have been rebuilt since.

@@ -30,6 +30,23 @@ def model_table(outcomes: Iterable[Outcome], models_of: ModelsOf) -> Table:
     return found
 
 
+def as_lines(table: Table, models: Iterable[str]) -> list[str]:
+    """Return a line for each model: the wrong and the missing operators with their dtypes."""
+    lines = []
+    for model in models:
+        problems = []
+        for kind in ("wrong", "missing"):
+            dtypes: dict[str, list[str]] = {}
+            for dtype, cell in table.get(model, {}).items():
+                for operator in cell[kind]:
+                    dtypes.setdefault(operator, []).append(dtype)
+            if dtypes:
+                named = (f"{name} ({', '.join(of)})" for name, of in sorted(dtypes.items()))
+                problems.append(f"{kind} {', '.join(named)}")
+        lines.append(f"model {model}: {'; '.join(problems) or 'no operator is missing or wrong'}")
+    return lines
+
+
 def as_rows(
     reports: Sequence[Mapping[str, Any]],
 ) -> list[tuple[str, list[list[tuple[str, str, str]]]]]:

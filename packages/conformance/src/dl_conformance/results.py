@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 from ._version import __version__
-from .model_table import ModelsOf, model_table
+from .model_table import ModelsOf, as_lines, model_table
 from .outcome import Outcome
 
 FORMAT = 1
@@ -30,11 +30,13 @@ class Results:
     :ivar known: names of cases that are known to fail; one that passes is a failure.
     :ivar strict: dtypes by operator that must be supported.
     :ivar models_of: models that make the call of a case, by its name.
+    :ivar models: models that the summary reports.
     """
 
     known: frozenset[str] = frozenset()
     strict: Mapping[str, Iterable[str]] = field(default_factory=dict)
     models_of: ModelsOf = field(default_factory=dict)
+    models: Sequence[str] = ()
     outcomes: list[Outcome] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
@@ -100,6 +102,7 @@ class Results:
             lines.append(f"{operator}: {cause}: {len(outcomes)} cases, such as {outcomes[0].name}")
             lines += [f"    {line}" for line in outcomes[0].detail.splitlines()[:8]]
         lines += self._adapted(about)
+        lines += as_lines(model_table(self.outcomes, self.models_of), self.models)
         counts = self.counts()
         shown = ", ".join(
             f"{n} {status}" for status, n in counts.items() if n or status in COUNTED[:4]

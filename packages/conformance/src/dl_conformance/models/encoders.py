@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from dl_conformance.models.decoders import linear
-from dl_conformance.models.model import Model, model
+from dl_conformance.models.decoders import activated, linear
+from dl_conformance.models.model import LARGEST, Model, model, of_data
 from dl_conformance.vocabulary import Calls, T, calls
 
 DTYPES = "float32 float16 bfloat16"
@@ -15,29 +16,51 @@ def c(operators: str, *each: Mapping[str, object], dtypes: str = DTYPES) -> Call
     return calls(operators, *each, dtypes=dtypes, layouts=())
 
 
+def layer_norm(x: str, hidden: int, eps: float) -> tuple[str, dict[str, object]]:
+    n = str(hidden)
+    return "LayerNorm", dict(input=x, weight=n, bias=n, normalized_shape=[hidden], eps=eps)
+
+
+def layer_norm_backward(x: str, rows: str, hidden: int) -> tuple[str, dict[str, object]]:
+    return "LayerNormBackward", dict(
+        grad_output=x,
+        input=x,
+        weight=str(hidden),
+        bias=str(hidden),
+        mean=rows,
+        rstd=T(rows, low=0.5, high=2),
+        normalized_shape=[hidden],
+    )
+
+
 def layer(
-    *, hidden: int, heads: int, tokens: int, intermediate: int, eps: float, batch: int = 1
+    *,
+    hidden: int,
+    heads: int,
+    tokens: int,
+    intermediate: int,
+    eps: float,
+    batch: int = 1,
+    activation: str = "gelu",
+    rms_norm: bool = False,
+    dtypes: str = DTYPES,
 ) -> Iterator[Calls]:
     """Return a transformer layer: full attention, then two linear layers."""
     rows = batch * tokens
     x = f"{rows}x{hidden}"
-    whole = [hidden]
-    yield c(
-        "LayerNorm",
-        dict(input=x, weight=str(hidden), bias=str(hidden), normalized_shape=whole, eps=eps),
-    )
-    yield c(
-        "LayerNormBackward",
-        dict(
-            grad_output=x,
-            input=x,
-            weight=str(hidden),
-            bias=str(hidden),
-            mean=f"{rows}x1",
-            rstd=T(f"{rows}x1", low=0.5, high=2),
-            normalized_shape=whole,
-        ),
-    )
+    published = dtypes
+
+    def c(operators: str, *each: Mapping[str, object], dtypes: str = published) -> Calls:
+        return calls(operators, *each, dtypes=dtypes, layouts=())
+
+    if rms_norm:
+        yield c(
+            "RMSNorm",
+            dict(input=x, weight=str(hidden), bias=None, normalized_shape=[hidden], eps=eps),
+        )
+    else:
+        yield c(*layer_norm(x, hidden, eps))
+        yield c(*layer_norm_backward(x, f"{rows}x1", hidden))
     yield c(
         "Linear",
         linear(rows, hidden, 3 * hidden, True),
@@ -54,8 +77,7 @@ def layer(
     share = T(scores, low=0, high=2 / tokens)
     yield c("SoftmaxBackward", dict(grad_output=scores, output=share, dim=-1))
     inner = f"{rows}x{intermediate}"
-    yield c("Gelu", dict(input=inner, approximate="none"))
-    yield c("GeluBackward", dict(grad_output=inner, input=inner, approximate="none"))
+    yield from activated(c, activation, inner)
     yield c("Add", dict(input=x, other=x))
 
 
@@ -109,20 +131,51 @@ def internvl() -> Iterator[Calls]:
     yield c("Linear", linear(16, 4096, 2048, True))
 
 
-def swin() -> Iterator[Calls]:
-    yield from patches(96, 224, 4)
-    for hidden, heads in ((96, 3), (192, 6), (384, 12), (768, 24)):
+def text(
+    *, vocabulary: int, positions: int, hidden: int, classes: int = 0, **of_layer: Any
+) -> Iterator[Calls]:
+    """Return an encoder or a decoder of words with learned positions, up to its classifier."""
+    tokens = of_layer["tokens"]
+    for rows, padding in ((vocabulary, 0), (positions, -1)):
+        if rows and rows * hidden <= LARGEST // 2:
+            words = T(f"1x{tokens}", low=0, high=rows - 1)
+            table = f"{rows}x{hidden}"
+            yield c("Embedding", dict(weight=table, indices=words, padding_idx=padding))
+    yield from layer(hidden=hidden, **of_layer)
+    yield from classifier(hidden, classes or vocabulary)
+
+
+def image(
+    *, size: int, patch: int, hidden: int, classes: int = 0, **of_layer: Any
+) -> Iterator[Calls]:
+    """Return an encoder of images in patches.
+
+    :param size: width and height of the image; only its first 16 rows of 16 patches are embedded.
+    :keyword tokens: tokens of a layer, likewise.
+    """
+    yield from patches(hidden, min(size, 16 * patch), patch)
+    yield from layer(hidden=hidden, **of_layer)
+    if classes:
+        yield from classifier(hidden, classes)
+
+
+def windows(*, hidden: int, heads: Sequence[int], size: int, classes: int) -> Iterator[Calls]:
+    """Return the four stages of an encoder with shifted windows of 7x7 tokens."""
+    yield from patches(hidden, size, 4)
+    for stage, each in enumerate(heads):
+        width = hidden << stage
         yield from layer(
-            hidden=hidden, heads=heads, tokens=49, intermediate=4 * hidden, eps=1e-5, batch=2
+            hidden=width, heads=each, tokens=49, intermediate=4 * width, eps=1e-5, batch=2
         )
-    yield c("Roll", dict(input="1x56x56x96", shifts=[-3, -3], dims=[1, 2]))
-    yield c("Linear", linear(49, 384, 192))
-    yield from classifier(768, 1000)
+    side = size // 4
+    yield c("Roll", dict(input=f"1x{side}x{side}x{hidden}", shifts=[-3, -3], dims=[1, 2]))
+    yield c("Linear", linear(49, 4 * hidden, 2 * hidden))
+    yield from classifier(8 * hidden, classes)
 
 
 MODELS: list[Model] = [
     model("bert-base", "google-bert/bert-base-uncased", bert()),
     model("vit-b-16", "google/vit-base-patch16-224", vit()),
     model("internvl2-vision", "OpenGVLab/InternVL2-2B", internvl()),
-    model("swin-t", "microsoft/swin-tiny-patch4-window7-224", swin()),
+    *of_data("encoders", {"text": text, "image": image, "windows": windows}),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dl_conformance.models.decoders import linear
 from dl_conformance.models.encoders import c, classifier, layer
@@ -170,9 +170,15 @@ def yolo() -> Iterator[Calls]:
     yield c("Sigmoid", dict(input="1x80x2100"))
 
 
-def diffusion() -> Iterator[Calls]:
+def diffusion(heads: int, width: int, levels: Sequence[tuple[int, int]]) -> Iterator[Calls]:
+    """Return the U-Net of a latent diffusion model.
+
+    :param heads: heads of the first level with attention.
+    :param width: features of a token of the prompt.
+    :param levels: channels and image size of each level.
+    """
     yield c("Convolution2d", *(convolution(each, True) for each in UNET))
-    for channels, side in ((320, 32), (640, 16), (1280, 4)):
+    for channels, side in levels:
         n, x = str(channels), f"1x{channels}x{side}x{side}"
         yield c("GroupNorm", dict(input=x, weight=n, bias=n, num_groups=32, eps=1e-5))
         yield c(
@@ -187,10 +193,13 @@ def diffusion() -> Iterator[Calls]:
             ),
         )
         yield c("Silu", dict(input=x))
-    yield from layer(hidden=320, heads=8, tokens=64, intermediate=1280, eps=1e-5)
-    # Cross attention to the prompt: 77 tokens with 768 features.
-    yield c("Linear", linear(77, 768, 320))
-    yield c("Bmm", dict(input="8x64x40", mat2="8x40x77"))
+    # The first level of Stable Diffusion XL has no attention.
+    hidden = 320 if width == 768 else 640
+    yield from layer(hidden=hidden, heads=heads, tokens=64, intermediate=4 * hidden, eps=1e-5)
+    # Cross attention to a prompt of 77 tokens.
+    yield c("Linear", linear(77, width, hidden))
+    each = hidden // heads
+    yield c("Bmm", dict(input=f"{heads}x64x{each}", mat2=f"{heads}x{each}x77"))
     yield c("UpsampleNearest", dict(input="1x640x16x16", size=[32, 32]))
     yield c("Cat", dict(tensors=["1x640x32x32", "1x320x32x32"], dim=1))
 
@@ -199,5 +208,14 @@ MODELS: list[Model] = [
     model("resnet-50", "microsoft/resnet-50", resnet()),
     model("mask-rcnn-r50-fpn", "torchvision maskrcnn_resnet50_fpn", mask_rcnn()),
     model("yolov8s", "ultralytics yolov8s.yaml", yolo()),
-    model("stable-diffusion-1.5", "stable-diffusion-v1-5 unet/config.json", diffusion()),
+    model(
+        "stable-diffusion-1.5",
+        "stable-diffusion-v1-5 unet/config.json",
+        diffusion(8, 768, ((320, 32), (640, 16), (1280, 4))),
+    ),
+    model(
+        "stable-diffusion-xl",
+        "stabilityai/stable-diffusion-xl-base-1.0 unet/config.json",
+        diffusion(10, 2048, ((320, 64), (640, 32), (1280, 16))),
+    ),
 ]
