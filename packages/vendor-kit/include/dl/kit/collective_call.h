@@ -1,15 +1,14 @@
-// One call of a communicator, and the mapping from the contract's constants to NCCL's; part of
-// communicator.h.
+// One call of an NCCL communicator, and the mapping from the contract's constants to NCCL's; part
+// of communicator.h.
 #ifndef DL_KIT_COLLECTIVE_CALL_H_
 #define DL_KIT_COLLECTIVE_CALL_H_
 
 #include <cstdint>
-#include <memory>
-#include <string>
 
 #include "dl/communicator.h"
 #include "dl/dtype.h"
 #include "dl/kit/base.h"
+#include "dl/kit/communicator_call.h"
 #include "dl/kit/nccl_communicator.h"
 
 DL_KIT_BEGIN
@@ -40,12 +39,11 @@ inline int reduced_type(int32_t dtype) {
     case diopi_dtype_bfloat16:
       return nccl::kBfloat16;
     default:
-      throw Error(DL_NOT_SUPPORTED, "dtype " + std::to_string(dtype) +
-                                        " cannot be reduced; cast to float32 or int64 first");
+      throw unreduced_dtype(dtype);
   }
 }
 
-inline int reduction(int32_t reduce) {
+inline int reduction_code(int32_t reduce) {
   switch (reduce) {
     case DL_REDUCE_SUM:
       return nccl::kSum;
@@ -58,52 +56,91 @@ inline int reduction(int32_t reduce) {
     case DL_REDUCE_AVERAGE:
       return nccl::kAverage;
     default:
-      throw Error(DL_NOT_SUPPORTED, "operation " + std::to_string(reduce) +
-                                        " is not a dl_reduce_t that this vendor supports");
+      throw unknown_reduction(reduce);
   }
 }
 
-// One call of a communicator. Calls that only move data treat it as bytes, whatever its dtype.
+// Calls that only move data treat it as bytes, whatever its dtype.
 template <class V>
-struct CollectiveCall {
-  V& vendor;
+struct NcclCall : CommunicatorCall<V> {
   Nccl& nccl;
-  std::shared_ptr<NcclCommunicator> communicator;
-  void* stream;
 
-  CollectiveCall(V& v, void* handle, void* its_stream)
-      : vendor(v),
-        nccl(v.nccl()),
-        communicator(v.communicators().find(handle)),
-        stream(its_stream) {
-    // The arguments of these slots do not include a device.
-    vendor.make_current(communicator->device);
+  NcclCall(V& v, void* handle, void* its_stream)
+      : CommunicatorCall<V>(v, handle, its_stream), nccl(v.nccl()) {}
+
+  static void group_begin(V& v) { NcclCommunicator::group_begin(v.nccl()); }
+  static void group_end(V& v) { NcclCommunicator::group_end(v.nccl()); }
+  static ReductionCodes reduction(int32_t dtype, int32_t reduce) {
+    return {reduced_type(dtype), reduction_code(reduce)};
   }
 
-  void check_rank(const char* what, int32_t rank) const {
-    if (rank < 0 || rank >= communicator->ranks)
-      throw Error(DL_INVALID_ARGUMENT, std::string(what) + " " + std::to_string(rank) +
-                                           " is not one of the " +
-                                           std::to_string(communicator->ranks) + " ranks");
+  void all_reduce(const void* from, void* to, uint64_t count, const ReductionCodes& codes) const {
+    this->run("ncclAllReduce", [&](nccl::Communicator handle) {
+      return nccl.all_reduce(from, to, count, codes.type, codes.operation, handle, this->stream);
+    });
   }
-  bool is(int32_t rank) const { return communicator->rank == rank; }
-
-  // Bytes of one rank's part.
-  uint64_t bytes(uint64_t count, int32_t dtype) const {
-    const auto each = static_cast<uint64_t>(dl_dtype_bytes(dtype));
-    if (each == 0)
-      throw Error(DL_INVALID_ARGUMENT, "dtype " + std::to_string(dtype) + " is not a diopiDtype_t");
-    uint64_t all = 0;
-    if (__builtin_mul_overflow(count, each * static_cast<uint64_t>(communicator->ranks), &all))
-      throw Error(DL_INVALID_ARGUMENT, std::to_string(count) + " elements are too many");
-    return count * each;
+  void reduce(const void* from, void* to, uint64_t count, const ReductionCodes& codes,
+              int32_t root) const {
+    this->run("ncclReduce", [&](nccl::Communicator handle) {
+      return nccl.reduce(from, to, count, codes.type, codes.operation, root, handle, this->stream);
+    });
+  }
+  void reduce_scatter(const void* from, void* to, uint64_t count,
+                      const ReductionCodes& codes) const {
+    this->run("ncclReduceScatter", [&](nccl::Communicator handle) {
+      return nccl.reduce_scatter(from, to, count, codes.type, codes.operation, handle,
+                                 this->stream);
+    });
+  }
+  void broadcast(const void* from, void* to, uint64_t size, int32_t root) const {
+    this->run("ncclBroadcast", [&](nccl::Communicator handle) {
+      return nccl.broadcast(this->is(root) ? from : to, to, size, nccl::kInt8, root, handle,
+                            this->stream);
+    });
+  }
+  void all_gather(const void* from, void* to, uint64_t size) const {
+    this->run("ncclAllGather", [&](nccl::Communicator handle) {
+      return nccl.all_gather(from, to, size, nccl::kInt8, handle, this->stream);
+    });
+  }
+  void all_to_all(const void* from, void* to, uint64_t size) const {
+    together([&] {
+      for (int32_t other = 0; other < this->communicator->ranks; ++other) {
+        send(part(from, size, other), size, other);
+        receive(part(to, size, other), size, other);
+      }
+    });
+  }
+  void gather(const void* from, void* to, uint64_t size, int32_t root) const {
+    const bool in_place = this->is(root) && part(to, size, root) == from;
+    together([&] {
+      if (!in_place) send(from, size, root);
+      for (int32_t other = 0; this->is(root) && other < this->communicator->ranks; ++other) {
+        if (other != root || !in_place) receive(part(to, size, other), size, other);
+      }
+    });
+  }
+  void scatter(const void* from, void* to, uint64_t size, int32_t root) const {
+    const bool in_place = this->is(root) && part(from, size, root) == to;
+    together([&] {
+      for (int32_t other = 0; this->is(root) && other < this->communicator->ranks; ++other) {
+        if (other != root || !in_place) send(part(from, size, other), size, other);
+      }
+      if (!in_place) receive(to, size, root);
+    });
+  }
+  void send(const void* from, uint64_t size, int32_t to) const {
+    this->run("ncclSend", [&](nccl::Communicator handle) {
+      return nccl.send(from, size, nccl::kInt8, to, handle, this->stream);
+    });
+  }
+  void receive(void* to, uint64_t size, int32_t from) const {
+    this->run("ncclRecv", [&](nccl::Communicator handle) {
+      return nccl.receive(to, size, nccl::kInt8, from, handle, this->stream);
+    });
   }
 
-  template <class Enqueue>
-  void run(const char* operation, const Enqueue& enqueue) const {
-    communicator->call(operation, enqueue);
-  }
-
+ private:
   // Enqueues a group of messages that wait only for each other.
   template <class Enqueue>
   void together(const Enqueue& enqueue) const {
@@ -120,24 +157,7 @@ struct CollectiveCall {
     }
     NcclCommunicator::group_end(nccl);
   }
-  void send(const void* from, uint64_t size, int32_t to) const {
-    run("ncclSend", [&](nccl::Communicator handle) {
-      return nccl.send(from, size, nccl::kInt8, to, handle, stream);
-    });
-  }
-  void receive(void* to, uint64_t size, int32_t from) const {
-    run("ncclRecv", [&](nccl::Communicator handle) {
-      return nccl.receive(to, size, nccl::kInt8, from, handle, stream);
-    });
-  }
 };
-
-inline const char* part(const void* of, uint64_t bytes, int32_t index) {
-  return static_cast<const char*>(of) + bytes * static_cast<uint64_t>(index);
-}
-inline char* part(void* of, uint64_t bytes, int32_t index) {
-  return static_cast<char*>(of) + bytes * static_cast<uint64_t>(index);
-}
 
 }  // namespace detail
 
