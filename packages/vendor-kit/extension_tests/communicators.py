@@ -1,6 +1,7 @@
-"""Collectives between devices on a fake NCCL or RCCL, which checks its arguments.
+"""Collectives between devices on a fake library of collectives, which checks its arguments.
 
-The fixture ``communicating`` of a vendor's conftest.py has three devices and the fake library.
+The tests with NCCL's names are for vendors with NCCL or RCCL. The fixture ``communicating`` of a
+vendor's conftest.py has three devices and the fake library.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ PRELUDE = """
 """
 
 
+def run_ranks(communicating: SimulatedVendor, code: str) -> str:
+    """Run code that uses the names of ``PRELUDE``, and two facts about the vendor."""
+    facts = f"""
+    UNREDUCED, AVERAGES = {communicating.unreduced!r}, {communicating.averages}
+    """
+    return communicating.run_on_vendor(facts + PRELUDE + code)
+
+
 def test_collectives(communicating: SimulatedVendor) -> None:
     code = """
     def body(rank):
@@ -45,8 +54,12 @@ def test_collectives(communicating: SimulatedVendor) -> None:
                 c.all_reduce(x, out, reduce=operation)
                 assert out.numpy().tolist() == wanted, operation
         x = rank.put([n, 3])
-        c.all_reduce(x, x, reduce="average")
-        assert x.numpy().tolist() == [1, 3]
+        average = lambda: c.all_reduce(x, x, reduce="average")
+        if AVERAGES:
+            average()
+            assert x.numpy().tolist() == [1, 3]
+        else:
+            expect_error(average, "no average; reduce by sum", kind=NotSupportedError)
         out = rank.put([-1, -1])
         c.reduce(rank.put([n, 1]), out, root=1)
         assert out.numpy().tolist() == ([3, 3] if n == 1 else [-1, -1])
@@ -64,7 +77,7 @@ def test_collectives(communicating: SimulatedVendor) -> None:
         return c.rank
     assert on_ranks(body) == [0, 1, 2]
     """
-    communicating.run_on_vendor(PRELUDE + code)
+    run_ranks(communicating, code)
 
 
 def test_gathers_scatters_and_messages(communicating: SimulatedVendor) -> None:
@@ -84,16 +97,48 @@ def test_gathers_scatters_and_messages(communicating: SimulatedVendor) -> None:
             c.send(part, right)
             c.receive(heard, left)
         assert heard.numpy().tolist() == [5 + left]
-        # In stream order: what was enqueued before is sent.
-        vendor.op.AddInp(part, part, 1, synchronize=False)
-        if n == 0:
-            c.send(part, 1)
-        elif n == 1:
-            c.receive(heard, 0)
-            assert heard.numpy().tolist() == [10]
     on_ranks(body)
     """
-    communicating.run_on_vendor(PRELUDE + code)
+    run_ranks(communicating, code)
+
+
+def test_messages_follow_the_work_of_their_stream(communicating: SimulatedVendor) -> None:
+    code = """
+    def body(rank):
+        part, heard = rank.put([5]), rank.room(1)
+        vendor.op.AddInp(part, part, 1, synchronize=False)
+        if rank.number == 0:
+            rank.communicator.send(part, 1)
+        else:
+            rank.communicator.receive(heard, 0)
+            assert heard.numpy().tolist() == [10]
+    on_ranks(body, 2)
+    """
+    run_ranks(communicating, code)
+
+
+def test_several_messages_of_a_group_arrive_in_order(communicating: SimulatedVendor) -> None:
+    code = """
+    def body(rank):
+        c, n = rank.communicator, rank.number
+        sent = [rank.put([100 * n + i]) for i in range(3)]
+        heard = [rank.room(1) for _ in sent]
+        with vendor.communicators.group():
+            for one in sent:
+                c.send(one, 1 - n)
+            with vendor.communicators.group():
+                for one in heard[:2]:
+                    c.receive(one, 1 - n)
+        c.receive(heard[2], 1 - n)
+        own = rank.room(1)
+        with vendor.communicators.group():
+            c.send(sent[0], n)
+            c.receive(own, n)
+        got = [int(one.numpy()[0]) for one in (*heard, own)]
+        assert got == [100 * (1 - n) + i for i in range(3)] + [100 * n], got
+    on_ranks(body, 2)
+    """
+    run_ranks(communicating, code)
 
 
 def test_invalid_calls_are_reported(communicating: SimulatedVendor) -> None:
@@ -105,9 +150,9 @@ def test_invalid_calls_are_reported(communicating: SimulatedVendor) -> None:
     expect_error(early, "not all of 2 ranks", kind=UnavailableError)
     def body(rank):
         c, x = rank.communicator, rank.put([1, 2, 3])
-        shorts = rank.put([1, 2, 3], "int16")
+        other = rank.put([1, 2, 3], UNREDUCED)
         unsupported = NotSupportedError
-        expect_error(lambda: c.all_reduce(shorts, shorts), "cast to float32", kind=unsupported)
+        expect_error(lambda: c.all_reduce(other, other), "cast to float32", kind=unsupported)
         expect_error(lambda: c.all_to_all(x, x), "in place", kind=unsupported)
         expect_error(lambda: c._slots.call("group_end"), "has not begun a group")
         c.abort()
@@ -116,7 +161,7 @@ def test_invalid_calls_are_reported(communicating: SimulatedVendor) -> None:
         expect_error(c.check, "was aborted")
     on_ranks(body)
     """
-    communicating.run_on_vendor(PRELUDE + code)
+    run_ranks(communicating, code)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +186,7 @@ def test_failures_of_nccl_are_reported(
         rank.communicator.all_reduce(x, x)
     expect_error(lambda: on_ranks(body), WORDS)
     """.replace("WORDS", repr(words))
-    communicating.with_variables(**{variable: value}).run_on_vendor(PRELUDE + code)
+    run_ranks(communicating.with_variables(**{variable: value}), code)
 
 
 def test_ranks_that_disagree_are_an_error(communicating: SimulatedVendor) -> None:
@@ -151,32 +196,51 @@ def test_ranks_that_disagree_are_an_error(communicating: SimulatedVendor) -> Non
         rank.communicator.all_reduce(x, x)
     expect_error(lambda: on_ranks(body, 2), "calls with different arguments")
     """
-    communicating.run_on_vendor(PRELUDE + code)
+    run_ranks(communicating, code)
 
 
 TORCH_RANK = """
-import os, sys, torch, torch.distributed as dist
+import os, sys, time, torch, torch.distributed as dist
 rank = int(sys.argv[1])
 store = dist.FileStore(sys.argv[2], 2)
 dist.init_process_group("dicl", store=store, rank=rank, world_size=2)
+"""
+COLLECTIVES = """
 x = torch.arange(4.0, device="dl") + rank
 dist.all_reduce(x)
 whole = torch.empty(8, device="dl")
 dist.all_gather_single(whole, x)
+dist.all_reduce(x, dist.ReduceOp.AVG)
 dist.barrier()
 print(x.cpu().tolist(), whole.sum().item(), flush=True)
 dist.destroy_process_group()
 os._exit(0)
 """
+LOSING = """
+x = torch.ones(4, device="dl")
+dist.all_reduce(x)
+torch.dl.synchronize()
+if rank == 1:
+    os._exit(0)
+for _ in range(2):
+    try:
+        while True:
+            dist.all_reduce(x)
+            torch.dl.synchronize()
+    except Exception as error:
+        print(type(error).__name__, error, flush=True)
+        time.sleep(1)  # until the failure of the group is known
+os._exit(0)
+"""
 
 
-def test_torch_uses_it(communicating: SimulatedVendor, tmp_path: Path) -> None:
-    store = str(tmp_path / "store")
+def run_torch_ranks(vendor: SimulatedVendor, program: str, store: str) -> str:
+    """Run a program with torch on two ranks, and return their output."""
     code = f"""
     import subprocess, sys
     ranks = [
         subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", {TORCH_RANK!r}, str(rank), {store!r}],
+            [sys.executable, "-W", "error", "-c", {TORCH_RANK + program!r}, str(rank), {store!r}],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for rank in range(2)
     ]
@@ -184,7 +248,19 @@ def test_torch_uses_it(communicating: SimulatedVendor, tmp_path: Path) -> None:
         out, error = rank.communicate(timeout=90)
         print(out, error)
     """
-    output = communicating.with_devices(1).run(code)
+    return vendor.with_devices(1).run(code)
+
+
+def test_torch_uses_it(communicating: SimulatedVendor, tmp_path: Path) -> None:
+    output = run_torch_ranks(communicating, COLLECTIVES, str(tmp_path / "store"))
     assert output.count("[1.0, 3.0, 5.0, 7.0] 32.0") == 2, output
-    # NCCL was used, not gloo: its ranks have exchanged files.
-    assert list(tmp_path.glob("*/collective-0.1"))
+    # The library was used, not gloo: its ranks have exchanged files, also for the average.
+    assert list(tmp_path.glob("*/collective-2.1"))
+
+
+def test_a_rank_that_dies_is_an_error_of_the_others(
+    communicating: SimulatedVendor, tmp_path: Path
+) -> None:
+    output = run_torch_ranks(communicating, LOSING, str(tmp_path / "store"))
+    # The call that waits fails, or the next one.
+    assert "remote" in output, output

@@ -33,6 +33,10 @@ class SimulatedVendor:
     """The driver's error for a full device."""
     lost_device: int = 719
     """The driver's error of the failure ``"wait"``."""
+    unreduced: str = "int16"
+    """A dtype that the library of collectives does not reduce."""
+    averages: bool = True
+    """The library of collectives has averages."""
 
     def run_on_vendor(self, code: str) -> str:
         """Run code that uses ``vendor``, this vendor in dl-diopi-proto's host."""

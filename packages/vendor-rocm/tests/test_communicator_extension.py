@@ -14,6 +14,9 @@ from conftest import long
 from processes import doctor
 
 test_torch_uses_it = long(communicators.test_torch_uses_it)
+test_a_rank_that_dies_is_an_error_of_the_others = long(
+    communicators.test_a_rank_that_dies_is_an_error_of_the_others
+)
 test_failures_of_nccl_are_reported = long(communicators.test_failures_of_nccl_are_reported)
 
 
