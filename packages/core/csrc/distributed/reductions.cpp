@@ -15,6 +15,18 @@ uint64_t count_of(const at::Tensor& tensor, const DeviceReduction& as) {
   return static_cast<uint64_t>(tensor.numel() * as.multiple);
 }
 
+// Enqueues a reduction with `enqueue(operation)`. Returns false if the vendor does not implement
+// it. For vendors without averages, the sum is divided here; `result` is undefined on ranks without
+// a result.
+template <class Enqueue>
+bool enqueue_reduction(const DeviceReduction& as, int ranks, at::Tensor result,
+                       const Enqueue& enqueue) {
+  if (enqueue(as.operation)) return true;
+  if (as.operation != DL_REDUCE_AVERAGE || !enqueue(int32_t{DL_REDUCE_SUM})) return false;
+  if (result.defined()) result.div_(ranks);
+  return true;
+}
+
 void check_parts(const char* operation, const at::Tensor& whole, const at::Tensor& part,
                  int ranks) {
   TORCH_CHECK(whole.scalar_type() == part.scalar_type() && whole.numel() == part.numel() * ranks,
@@ -59,9 +71,11 @@ Dicl::WorkPtr Dicl::allreduce(Tensors& tensors, const c10d::AllreduceOptions& op
                           tensors,
                           [&](const Communicator& device, const Tensors& dense, void* stream) {
                             void* const memory = dense[0].mutable_data_ptr();
-                            return device.enqueue(&Slots::all_reduce, "communicator.all_reduce",
-                                                  memory, memory, count_of(dense[0], *as),
-                                                  number_of(as->type), as->operation, stream);
+                            return enqueue_reduction(*as, size_, dense[0], [&](int32_t operation) {
+                              return device.enqueue(&Slots::all_reduce, "communicator.all_reduce",
+                                                    memory, memory, count_of(dense[0], *as),
+                                                    number_of(as->type), operation, stream);
+                            });
                           }};
     if (auto work = by_device(call, options.timeout)) return work;
   }
@@ -98,11 +112,14 @@ Dicl::WorkPtr Dicl::reduce(Tensors& tensors, const c10d::ReduceOptions& options)
                           tensors,
                           [&](const Communicator& device, const Tensors& dense, void* stream) {
                             const void* const sent = dense[0].const_data_ptr();
-                            return device.enqueue(&Slots::reduce, "communicator.reduce", sent,
-                                                  root ? const_cast<void*>(sent) : nullptr,
-                                                  count_of(dense[0], *as), number_of(as->type),
-                                                  as->operation,
-                                                  static_cast<int32_t>(options.rootRank), stream);
+                            const at::Tensor result = root ? dense[0] : at::Tensor();
+                            return enqueue_reduction(*as, size_, result, [&](int32_t operation) {
+                              return device.enqueue(&Slots::reduce, "communicator.reduce", sent,
+                                                    root ? const_cast<void*>(sent) : nullptr,
+                                                    count_of(dense[0], *as), number_of(as->type),
+                                                    operation,
+                                                    static_cast<int32_t>(options.rootRank), stream);
+                            });
                           }};
     if (auto work = by_device(call, options.timeout)) return work;
   }
@@ -183,11 +200,12 @@ Dicl::WorkPtr Dicl::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                           {{input, Use::kRead}, {output, Use::kWrite}},
                           {output},
                           [&](const Communicator& device, const Tensors& dense, void* stream) {
-                            return device.enqueue(
-                                &Slots::reduce_scatter, "communicator.reduce_scatter",
-                                dense[0].const_data_ptr(), dense[1].mutable_data_ptr(),
-                                count_of(dense[1], *as), number_of(as->type), as->operation,
-                                stream);
+                            return enqueue_reduction(*as, size_, dense[1], [&](int32_t operation) {
+                              return device.enqueue(
+                                  &Slots::reduce_scatter, "communicator.reduce_scatter",
+                                  dense[0].const_data_ptr(), dense[1].mutable_data_ptr(),
+                                  count_of(dense[1], *as), number_of(as->type), operation, stream);
+                            });
                           }};
     if (auto work = by_device(call, options.timeout)) return work;
   }
