@@ -68,11 +68,13 @@ def build_fakes(target: Path) -> None:
         raise SystemExit(f"{SIMULATED}=1 needs a checkout of the repository: no {FAKES}")
     sys.path.insert(0, str(FAKES))
     from ascend.operators.build import build_operators
-    from ascend.runtime.build import build_runtime
+    from ascend.runtime.build import build_hccl, build_runtime
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        build_operators(folder, runtime=build_runtime(folder))
+        runtime = build_runtime(folder)
+        build_operators(folder, runtime=runtime)
+        build_hccl(folder, runtime=runtime)
         target.mkdir(parents=True)
         for library in folder.glob("*.so"):
             shutil.copy2(library, target)

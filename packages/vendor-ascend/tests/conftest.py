@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 from driver_tests.fixtures import *  # noqa: F403 - pytest finds them here
 from extension_tests.simulated_vendor import SimulatedVendor
 
-from processes import PROCESSES, Processes, compile_runtime, run
+from processes import PROCESSES, Processes, compile_hccl, compile_runtime, run
 
 GIVEN = "DL_TEST_ASCEND_SIMULATED"
 """Variable with the folder of a build with fakes, which tools/simulated.py sets."""
@@ -40,6 +40,12 @@ def old_runtime(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_runtime(tmp_path_factory.mktemp("old"), "-DOLD")
 
 
+@pytest.fixture(scope="session")
+def hccl(runtime: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Build the fake libhccl on the fake libascendcl and return its path for DL_ASCEND_HCCL."""
+    return compile_hccl(tmp_path_factory.mktemp("hccl"), runtime)
+
+
 @pytest.fixture
 def fake_vendor(runtime: str) -> SimulatedVendor:
     """Return this vendor on the fake runtime, for the shared tests."""
@@ -51,6 +57,8 @@ def fake_vendor(runtime: str) -> SimulatedVendor:
         variables={"DL_ASCEND_DRIVER": runtime},
         out_of_memory=207001,
         lost_device=507010,
+        unreduced="uint8",
+        averages=False,
     )
 
 

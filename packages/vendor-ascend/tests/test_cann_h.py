@@ -88,6 +88,49 @@ SAME(kCaptureBroken, ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED);
 """
 )
 
+HCCL = (
+    "#include <acl/acl.h>\n#include <hccl/hccl.h>\n"
+    + ALIKE
+    + """
+#include "extensions/hccl_api.h"
+namespace dl::ascend {
+DL_ASCEND_HCCL_FUNCTIONS(CHECK)
+DL_ASCEND_HCCL_OPTIONAL_FUNCTIONS(CHECK)
+}
+namespace ours = dl::ascend::hccl;
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, HCCL_SUCCESS);
+SAME(kInvalidParameter, HCCL_E_PARA);
+SAME(kNullPointer, HCCL_E_PTR);
+SAME(kInternal, HCCL_E_INTERNAL);
+SAME(kUnsupported, HCCL_E_NOT_SUPPORT);
+SAME(kTimeout, HCCL_E_TIMEOUT);
+SAME(kRemote, HCCL_E_REMOTE);
+SAME(kSum, HCCL_REDUCE_SUM);
+SAME(kProduct, HCCL_REDUCE_PROD);
+SAME(kMaximum, HCCL_REDUCE_MAX);
+SAME(kMinimum, HCCL_REDUCE_MIN);
+SAME(kInt8, HCCL_DATA_TYPE_INT8);
+SAME(kInt16, HCCL_DATA_TYPE_INT16);
+SAME(kInt32, HCCL_DATA_TYPE_INT32);
+SAME(kFloat16, HCCL_DATA_TYPE_FP16);
+SAME(kFloat32, HCCL_DATA_TYPE_FP32);
+SAME(kInt64, HCCL_DATA_TYPE_INT64);
+SAME(kBfloat16, HCCL_DATA_TYPE_BFP16);
+SAME(kSend, HCCL_SEND);
+SAME(kReceive, HCCL_RECV);
+SAME(kDeterministic, HCCL_DETERMINISTIC);
+static_assert(sizeof(ours::RootInfo) == sizeof(HcclRootInfo));
+static_assert(sizeof(ours::ConfigValue) == sizeof(HcclConfigValue));
+static_assert(sizeof(ours::Item) == sizeof(HcclSendRecvItem));
+static_assert(offsetof(ours::Item, direction) == offsetof(HcclSendRecvItem, sendRecvType));
+static_assert(offsetof(ours::Item, buffer) == offsetof(HcclSendRecvItem, buf));
+static_assert(offsetof(ours::Item, count) == offsetof(HcclSendRecvItem, count));
+static_assert(offsetof(ours::Item, type) == offsetof(HcclSendRecvItem, dataType));
+static_assert(offsetof(ours::Item, peer) == offsetof(HcclSendRecvItem, remoteRank));
+"""
+)
+
 
 @pytest.fixture(scope="module")
 def headers() -> list[str]:
@@ -114,17 +157,32 @@ def test_functions_of_the_runtime_have_the_signatures_of_acl_h(
     assert not find_errors(ACL, tmp_path, headers)
 
 
+def test_functions_of_hccl_have_the_signatures_of_hccl_h(
+    headers: list[str], tmp_path: Path
+) -> None:
+    assert not find_errors(HCCL, tmp_path, headers)
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("declarations", "member", "symbol", "wrong"),
     [
-        "int (*)(void**, size_t)",
-        "int (*)(void**, int, int)",
-        "int (*)(size_t, size_t, int)",
-        "int64_t (*)(void**, size_t, int)",
+        (ACL, "memory_allocate", "aclrtMalloc", "int (*)(void**, size_t)"),
+        (ACL, "memory_allocate", "aclrtMalloc", "int (*)(void**, int, int)"),
+        (ACL, "memory_allocate", "aclrtMalloc", "int (*)(size_t, size_t, int)"),
+        (ACL, "memory_allocate", "aclrtMalloc", "int64_t (*)(void**, size_t, int)"),
+        (HCCL, "batch", "HcclBatchSendRecv", "int (*)(void*, uint64_t, void*, void*)"),
+        (HCCL, "root_info", "HcclGetRootInfo", "int (*)(void*, uint64_t)"),
     ],
 )
 def test_a_function_with_another_signature_is_detected(
-    headers: list[str], tmp_path: Path, wrong: str
+    headers: list[str], tmp_path: Path, declarations: str, member: str, symbol: str, wrong: str
 ) -> None:
-    text = f"{ACL}CHECK(memory_allocate, aclrtMalloc, {wrong})"
-    assert "aclrtMalloc differs" in find_errors(text, tmp_path, headers)
+    text = f"{declarations}CHECK({member}, {symbol}, {wrong})"
+    assert f"{symbol} differs" in find_errors(text, tmp_path, headers)
+
+
+def test_another_constant_or_layout_is_detected(headers: list[str], tmp_path: Path) -> None:
+    wrong = '\nSAME(kSum, HCCL_REDUCE_MAX);\nstatic_assert(sizeof(ours::Item) == 8, "layout");'
+    errors = find_errors(HCCL + wrong, tmp_path, headers)
+    assert "HCCL_REDUCE_MAX" in errors
+    assert "layout" in errors

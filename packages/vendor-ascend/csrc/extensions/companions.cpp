@@ -11,6 +11,12 @@ kit::Companion restrict_to_named(const kit::Companion& one) {
 
 }  // namespace
 
+const kit::Companion& hccl_companion() {
+  static const kit::Companion where =
+      restrict_to_named({"DL_ASCEND_HCCL", {}, {"libhccl.so"}, "CANN's toolkit"});
+  return where;
+}
+
 const kit::Companion& mspti_companion() {
   static const kit::Companion where =
       restrict_to_named({"DL_ASCEND_MSPTI", {}, {"libmspti.so"}, "CANN's toolkit"});

@@ -7,6 +7,7 @@
 namespace dl::ascend {
 
 // If DL_ASCEND_DRIVER names a library, only libraries that are named explicitly are used.
+const kit::Companion& hccl_companion();
 const kit::Companion& mspti_companion();
 const kit::Companion& rtc_companion();
 

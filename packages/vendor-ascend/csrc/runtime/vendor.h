@@ -6,16 +6,18 @@
 #include <map>
 
 #include "dl/kernel.h"
+#include "dl/kit/communicator_call.h"
 #include "dl/kit/extension.h"
 #include "dl/kit/graph.h"
 #include "dl/kit/runtime.h"
+#include "extensions/hccl_communicator.h"
 #include "extensions/tracer.h"
 #include "operators/library.h"
 #include "runtime/api.h"
 
 namespace dl::ascend {
 
-using Base = kit::Capturing<kit::Runtime<Api>>;
+using Base = kit::HoldingCommunicators<kit::Capturing<kit::Runtime<Api>>, HcclCommunicator>;
 
 // Code loaded through the kernel extension, and a function of it.
 struct LoadedModule;
@@ -47,6 +49,13 @@ class Vendor : public Base {
   void* kernel_find(int32_t device, void* module, const char* name);
   dl_kernel_function_properties_t kernel_function_properties(int32_t device, void* function);
   void kernel_launch(int32_t device, void* function, const dl_kernel_launch_t* launch);
+
+  // HCCL, one per process, opened by the first communicator.
+  hccl::Library& hccl();
+  // Members for dl/kit/communicator_id.h.
+  hccl::RootInfo new_communicator_id();
+  void* join_communicator(int32_t device, const hccl::RootInfo& id, int32_t ranks, int32_t rank,
+                          double seconds);
 
   // Members for dl/kit/profiler.h. Streams are not identified.
   static Recorder& recorder() { return Recorder::here(); }

@@ -21,6 +21,13 @@ COMPANIONS = (
         with_any_driver=True,
     ),
     Companion(
+        "HCCL",
+        "DL_ASCEND_HCCL",
+        ("libhccl.so",),
+        "CANN's toolkit",
+        "collectives between NPUs",
+    ),
+    Companion(
         "MSPTI",
         "DL_ASCEND_MSPTI",
         ("libmspti.so",),

@@ -33,7 +33,8 @@ def simulated() -> dict[str, str]:
     :raises RuntimeError: the wheel was built without them, or dl-vendor-cpu, with whose operators
         the fake operator library computes, is not installed.
     """
-    runtime = SIMULATED / "lib64" / "libascendcl.so"
+    folder = SIMULATED / "lib64"
+    runtime = folder / "libascendcl.so"
     if not runtime.is_file():
         raise RuntimeError(
             "this dl-vendor-ascend contains no fakes of CANN's libraries; build one with them in a "
@@ -48,6 +49,7 @@ def simulated() -> dict[str, str]:
         ) from error
     return {
         DRIVER: str(runtime),
+        "DL_ASCEND_HCCL": str(folder / "libhccl.so"),
         "ASCEND_HOME_PATH": str(SIMULATED),
         "FAKE_ACLNN_ENGINE": str(dl_vendor().library),
     }

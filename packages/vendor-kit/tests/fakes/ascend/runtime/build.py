@@ -58,3 +58,9 @@ def build_library(target: Path, sources: Iterable[Path], *flags: str) -> Path:
 def build_runtime(folder: Path, *flags: str) -> Path:
     """Build the runtime and return its path, ``<folder>/libascendcl.so``."""
     return build_library(folder / "libascendcl.so", sorted(HERE.glob("*.cpp")), *flags)
+
+
+def build_hccl(folder: Path, *flags: str, runtime: Path) -> Path:
+    """Build the library of collectives and return its path, ``<folder>/libhccl.so``."""
+    sources = sorted((HERE.parent / "hccl").glob("*.cpp"))
+    return build_library(folder / "libhccl.so", sources, *flags, str(runtime))
