@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import CARRIERS
+from .conftest import CARRIERS, NAMES
 from .ranks import RankError, Ranks
 
 pytestmark = pytest.mark.vendor("cpu")  # the ranks select their own vendors
@@ -46,7 +46,7 @@ def test_the_carrier_is_the_vendor_where_it_has_a_communicator(
     request: pytest.FixtureRequest, ranks: Ranks
 ) -> None:
     way = request.node.callspec.params["ranks"]
-    ranks.run("collectives.carried_by", name="async" if way == "communicator" else "gloo")
+    ranks.run("collectives.carried_by", name=NAMES.get(way, "gloo"))
 
 
 def test_communicator_ids_have_any_size() -> None:

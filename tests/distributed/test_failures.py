@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from .conftest import CARRIERS
+from .conftest import CARRIERS, start_ranks
 from .ranks import RankError, Ranks
 
 pytestmark = pytest.mark.vendor("cpu")  # the ranks select their own vendors
@@ -17,9 +18,9 @@ NAMES_THE_CALL = r"\[dicl\] all_reduce of float32 \[4\] on dl:0 of rank 0 with r
 
 
 @pytest.fixture
-def doomed(request: pytest.FixtureRequest) -> Iterator[Ranks]:
+def doomed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ranks]:
     """Ranks that only one test uses."""
-    pair = Ranks(**CARRIERS[request.param])
+    pair = start_ranks(request.param, tmp_path)
     yield pair
     pair.close()
 

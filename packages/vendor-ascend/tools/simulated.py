@@ -3,9 +3,10 @@
     python packages/vendor-ascend/tools/simulated.py            builds everything and tests it
     python packages/vendor-ascend/tools/simulated.py --only-build FOLDER
 
-It runs this package's tests and a tenth of the conformance suite; further options are passed to the
-suite: ``--sample 1`` runs every case. With the folder in PYTHONPATH, ``dl conformance --vendor
-ascend --simulate`` uses the build. The build is kept until a source changes.
+It runs this package's tests, those of torch.distributed on two ranks, and a tenth of the
+conformance suite; further options are passed to the suite: ``--sample 1`` runs every case. With the
+folder in PYTHONPATH, ``dl conformance --vendor ascend --simulate`` uses the build. The build is
+kept until a source changes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ GIVEN = "DL_TEST_ASCEND_SIMULATED"
 """Variable with the folder of a build, for the tests."""
 SOURCES = (PACKAGE, KIT / "include", KIT / "tests" / "fakes", ROOT / "packages" / "diopi-proto")
 SUFFIXES = {".cpp", ".h", ".hpp", ".py", ".toml"}
+DISTRIBUTED = ROOT / "tests" / "distributed"
 SAMPLE = ("--sample", "10/1", "--seconds", "300")
 
 
@@ -83,6 +85,8 @@ def main() -> int:
         return 0
     variables = environment(folder)
     failed = run(["-m", "pytest", "-q", str(PACKAGE / "tests")], variables)
+    ranks = [str(DISTRIBUTED / f"test_{name}.py") for name in ("collectives", "models")]
+    failed |= run(["-m", "pytest", "-q", "-k", "hccl", *ranks], variables)
     report = ROOT / "build" / "conformance" / "ascend-simulated.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     suite = ["-m", "dl_conformance", "--vendor", "ascend", "--simulate", "--json", str(report)]
