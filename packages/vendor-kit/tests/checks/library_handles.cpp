@@ -81,6 +81,7 @@ struct Objects {
   void* handle(lib::Call&) { return nullptr; }
 
   // Members that handle_descriptors.h calls.
+  bool supports(const lib::Function&) { return true; }
   void* create_handle() { return &handle_objects[handles++]; }  // never destroyed
   int bind(void*, void* stream) {
     bound = stream;

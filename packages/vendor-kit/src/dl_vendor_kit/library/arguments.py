@@ -17,6 +17,14 @@ _AUTOMATIC = {
     "workspace_result": "kWorkspaceResult",
 }
 
+# Kinds of arguments that may be NULL.
+_POINTERS = (
+    *("tensor", "tensors", "scalar", "ints", "bools", "doubles"),
+    *("descriptor", "descriptors", "object"),
+)
+# ArgumentFacts::Automatic of the arguments that expressions fill.
+_GIVEN = ("kNo", "kOnlyDescriptor", "kOnlyDescriptors")
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -37,11 +45,13 @@ class Conversion:
 def automatic(library: Library, function: Function, position: int) -> str:
     """Return the ``ArgumentFacts::Automatic`` of an argument: what the generated code fills in.
 
-    A descriptor that is followed by its data pointer is filled with it.
+    A descriptor that is followed by its data pointer is filled with it, and so are lists of both.
     """
     kind, *after = (library.kind(x.type) for x in function.arguments[position : position + 2])
     if kind == "descriptor":
         return "kDescriptor" if after == ["tensor"] else "kOnlyDescriptor"
+    if kind == "descriptors":
+        return "kDescriptors" if after == ["tensors"] else "kOnlyDescriptors"
     return _AUTOMATIC.get(kind or "", "kNo")
 
 
@@ -50,8 +60,34 @@ def targets(library: Library, function: Function) -> list[Target]:
     return [
         Target(argument, library.kind(argument.type) or "unknown")
         for position, argument in enumerate(function.arguments)
-        if automatic(library, function, position) in ("kNo", "kOnlyDescriptor")
+        if automatic(library, function, position) in _GIVEN
     ]
+
+
+def sizing_positions(library: Library, function: Function) -> list[int]:
+    """Return which given arguments a function shares with the one that sizes its workspace.
+
+    They are found by name: a descriptor stands for the tensor that follows it.
+
+    :raises ValueError: an argument of the sizing function is not one of the function's.
+    """
+    sizing = library.functions[function.workspace]
+    given = [a.name for a in (target.argument for target in targets(library, function))]
+    found = []
+    for target in targets(library, sizing):
+        position = function.find(target.argument.name)
+        if position is not None and automatic(library, function, position) in (
+            "kDescriptor",
+            "kDescriptors",
+        ):
+            position += 1
+        name = "" if position is None else function.arguments[position].name
+        if name not in given:
+            raise ValueError(
+                f"{sizing.name}, which sizes its workspace, takes {target.argument.name}"
+            )
+        found.append(given.index(name))
+    return found
 
 
 def convert(value: Lowered, target: Target) -> Conversion | str:
@@ -60,7 +96,7 @@ def convert(value: Lowered, target: Target) -> Conversion | str:
     if value.kind == "null":
         if not argument.optional:
             return f"NULL is given, and {argument.name} is not optional"
-        if kind not in ("tensor", "tensors", "scalar", "ints", "bools", "doubles", "descriptor"):
+        if kind not in _POINTERS:
             return f"NULL is given for an argument of type {argument.type}"
         return Conversion(f"{NS}::Argument{{}}")
     if value.nullable and not argument.optional and kind != "string":
@@ -77,6 +113,8 @@ def convert(value: Lowered, target: Target) -> Conversion | str:
 def _code(value: Lowered, kind: str) -> str | None:
     if kind in ("tensor", "descriptor"):
         return value.code if value.kind == "tensor" else None
+    if kind == "descriptors":
+        return value.code if value.kind == "tensors" else None
     if kind == "scalar":
         if value.kind in ("int", "double", "bool"):
             return f"{NS}::scalar_of({value.code})"

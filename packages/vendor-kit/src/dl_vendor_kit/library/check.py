@@ -15,7 +15,7 @@ from typing import TypeVar
 from diopi_proto.schema import DTYPES, Operator, Parameter
 from diopi_proto.schema import load as load_schema
 
-from .arguments import Conversion, Target, convert, targets
+from .arguments import Conversion, Target, convert, sizing_positions, targets
 from .expressions import Expression, ExpressionError, parse, parse_step
 from .located import DataError, Finding, Place, close_names
 from .lower import NS, Lowered, Scope, lower, lower_condition, present_if
@@ -50,7 +50,7 @@ class CheckedCase:
     temporaries: tuple[tuple[str, str], ...]
     calls: tuple[CheckedCall, ...]
     each: str | None
-    workspace: CheckedCall | None = None
+    workspaces: Mapping[str, CheckedCall] = field(default_factory=dict)
     upcast: Mapping[str, bool] = field(default_factory=dict)
 
 
@@ -76,7 +76,7 @@ class Checked:
 def check(data: Data) -> Checked:
     """Check all entries; an entry with an error is left out and has a finding."""
     schema = load_schema()
-    findings = list(data.findings)
+    findings = [*data.findings, *_sizing_findings(data.library)]
     entries = []
     for entry in data.entries:
         try:
@@ -90,6 +90,27 @@ def check(data: Data) -> Checked:
         if checked is not None:
             entries.append(checked)
     return Checked(data.library, tuple(entries), tuple(findings))
+
+
+def _sizing_findings(library: Library) -> list[Finding]:
+    """Return findings about the functions that return the sizes of workspaces."""
+    found = []
+    for function in library.functions.values():
+        if not function.workspace:
+            continue
+        reason = ""
+        if library.shape != "handle_descriptors":
+            reason = "only functions of the shape handle_descriptors have a workspace"
+        elif function.workspace not in library.functions:
+            reason = f"its workspace is sized by {function.workspace}, which is not in the table"
+        else:
+            try:
+                sizing_positions(library, function)
+            except ValueError as error:
+                reason = str(error)
+        if reason:
+            found.append(Finding(library.where, function.name, reason))
+    return found
 
 
 def _operator(entry: Entry, schema: Mapping[str, Operator]) -> Operator:
@@ -180,14 +201,10 @@ class _Checker:
                 self._dtype_of[f"${name}"] = literal
             scope = replace(scope, temporaries={**scope.temporaries, name: known})
         calls = tuple(self._call(text, subject, scope) for text in case.calls)
-        workspace = None
-        if case.workspace is not None:
-            if len(calls) != 1 or calls[0].function is None:
-                raise DataError(
-                    case.workspace.where, subject, "workspace: a case with one call is expected"
-                )
-            workspace = self._call(case.workspace, f"{subject}, workspace", scope)
-            self._check_sizing(case.workspace, subject, workspace)
+        workspaces = {
+            name: self._workspace(name, text, subject, calls, scope)
+            for name, text in case.workspaces.items()
+        }
         unneeded = {text.text for text in case.unused}
         required = [x for x in required_outputs(self._operator) if x not in unneeded]
         missing = [x for x in required if x not in self._written]
@@ -210,9 +227,39 @@ class _Checker:
             tuple(temporaries),
             calls,
             each,
-            workspace,
+            workspaces,
             {text.text: text.text in self._written for text in case.upcast},
         )
+
+    def _workspace(
+        self,
+        name: str,
+        text: Text,
+        subject: str,
+        calls: tuple[CheckedCall, ...],
+        scope: Scope,
+    ) -> CheckedCall:
+        """Return the call of a function, or the code of a helper, that gives a size."""
+        functions = [x.function.name for x in calls if x.function is not None]
+        if name and name not in functions:
+            raise DataError(text.where, subject, f"workspace: {name} is not called")
+        if not name and (len(calls) != 1 or len(functions) != 1):
+            raise DataError(
+                text.where,
+                subject,
+                "workspace: a case with one call is expected; name the function of each size",
+            )
+        step = self._guard(text, subject, partial(parse_step, text.text))
+        if not step.call.helper:
+            sizing = self._call(text, f"{subject}, workspace", scope)
+            self._check_sizing(text, subject, sizing)
+            return sizing
+        size = self._guard(text, subject, lambda: lower(step.call, scope))
+        if size.kind != "int":
+            raise DataError(
+                text.where, subject, f"workspace: @{step.call.function} does not return an int"
+            )
+        return CheckedCall(None, (size.code,), None)
 
     def _check_sizing(self, text: Text, subject: str, sizing: CheckedCall) -> None:
         kinds = [

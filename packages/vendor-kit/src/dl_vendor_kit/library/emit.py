@@ -183,7 +183,7 @@ def _case(library: Library, entry: CheckedEntry, checked: CheckedCase) -> str:
     case = checked.case
     number = case.number
     lines = []
-    calls = [*checked.calls, *([checked.workspace] if checked.workspace is not None else [])]
+    calls = [*checked.calls, *checked.workspaces.values()]
     functions = [x.function.name for x in calls if x.function is not None]
     needed = [*dict.fromkeys((*functions, *checked.needs))]
     if needed:
@@ -247,6 +247,16 @@ def _captures(library: Library, entry: CheckedEntry, checked: CheckedCase) -> li
     return found
 
 
+def _end_of_call(checked: CheckedCase, function: str) -> str:
+    sizing = checked.workspaces.get(function) or checked.workspaces.get("")
+    if sizing is None:
+        return "});"
+    given = ", ".join(sizing.arguments)
+    if sizing.function is None:
+        return f"}}, {given});"
+    return f"}}, functions::{sizing.function.name}, {{{given}}});"
+
+
 def _body(library: Library, checked: CheckedCase) -> str:
     everywhere = checked.case.format.get("")
     lines = []
@@ -259,10 +269,7 @@ def _body(library: Library, checked: CheckedCase) -> str:
         if call.function is None:
             line = f"plan_.act({call.arguments[0]});"
         else:
-            end = "});"
-            if checked.workspace is not None and checked.workspace.function is not None:
-                given = ", ".join(checked.workspace.arguments)
-                end = f"}}, functions::{checked.workspace.function.name}, {{{given}}});"
+            end = _end_of_call(checked, call.function.name)
             line = wrapped(
                 f"plan_.call(functions::{call.function.name}, {{",
                 list(call.arguments),

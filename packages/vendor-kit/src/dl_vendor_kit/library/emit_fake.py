@@ -29,6 +29,14 @@ def header(library: Library) -> str:
     """Return ``functions.gen.h``."""
     guard = include_guard(library, "fake")
     two_phase = library.shape == "two_phase"
+    described = library.shape == "handle_descriptors"
+    # Only tensors of such libraries are described by another argument.
+    descriptor = workspace = ""
+    if described:
+        workspace = "  const char* workspace;  // function that sizes the workspace; NULL: none\n"
+        descriptor = (
+            "  int descriptor;  // position of what describes a pointer; -1: nothing does\n"
+        )
     if two_phase:
         hooks = f"""\
 // Implemented by the fake: the first phase, which checks and records a call, and the second one.
@@ -62,13 +70,13 @@ struct Argument {{
   bool reads, writes, strided, optional;
   uint64_t dtypes, formats;
   int min_ndim, max_ndim;
-}};
+{descriptor}}};
 
 struct Function {{
   const char* name;
   const Argument* arguments;
   int count;
-}};
+{workspace}}};
 
 // The value of an argument, in the member of its kind.
 union Value {{
@@ -90,7 +98,7 @@ def source(library: Library) -> str:
     """Return ``functions.gen.cpp``."""
     functions = list(library.functions.values())
     tables = "\n".join(_table(library, f) for f in functions)
-    entries = "\n".join(f'    {{"{f.name}", k_{f.name}, {len(f.arguments)}}},' for f in functions)
+    entries = "\n".join(f"    {{{_entry(library, f)}}}," for f in functions)
     exports = "\n".join(_exports(library, f, i) for i, f in enumerate(functions))
     return f"""{banner("The fake's exported functions.")}
 #include "functions.gen.h"
@@ -124,7 +132,7 @@ def _bits(numbers: list[int]) -> str:
 
 def _table(library: Library, function: Function) -> str:
     rows = []
-    for a in function.arguments:
+    for position, a in enumerate(function.arguments):
         flags = ", ".join(
             "true" if x else "false" for x in (a.reads, a.writes, a.strided, a.optional)
         )
@@ -133,11 +141,31 @@ def _table(library: Library, function: Function) -> str:
         low, high = a.ndim or (-1, -1)
         rows.append(
             f'    {{"{a.name}", "{a.type}", Kind::k_{_kind(library, a)}, {flags}, '
-            f"{dtypes}, {formats}, {low}, {high}}},"
+            f"{dtypes}, {formats}, {low}, {high}{_descriptor(library, function, position)}}},"
         )
     if not rows:
         return f"constexpr const Argument* k_{function.name} = nullptr;"
     return f"const Argument k_{function.name}[] = {{\n" + "\n".join(rows) + "\n};"
+
+
+def _entry(library: Library, function: Function) -> str:
+    fields = [f'"{function.name}"', f"k_{function.name}", str(len(function.arguments))]
+    if library.shape == "handle_descriptors":
+        fields.append(f'"{function.workspace}"' if function.workspace else "nullptr")
+    return ", ".join(fields)
+
+
+def _descriptor(library: Library, function: Function, position: int) -> str:
+    """Return the position of the descriptor of a pointer, for libraries that have descriptors."""
+    if library.shape != "handle_descriptors":
+        return ""
+    argument = function.arguments[position]
+    found = function.find(argument.descriptor) if argument.descriptor else None
+    if found is None and position > 0:
+        previous = library.kind(function.arguments[position - 1].type)
+        if previous in ("descriptor", "descriptors"):
+            found = position - 1
+    return f", {-1 if found is None else found}"
 
 
 def _kind(library: Library, argument: Argument) -> str:

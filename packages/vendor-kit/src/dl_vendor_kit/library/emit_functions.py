@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diopi_proto.schema import DTYPES
 
-from .arguments import automatic
+from .arguments import automatic, sizing_positions
 from .lower import quoted
 from .model import Library
 from .signatures import Argument, Function
@@ -103,7 +103,12 @@ def _facts(library: Library, function: Function) -> str:
     if not function.arguments:
         return f"constexpr const lib::ArgumentFacts* k_{function.name} = nullptr;"
     rows = ",\n".join(_row(library, function, i) for i in range(len(function.arguments)))
-    return f"constexpr lib::ArgumentFacts k_{function.name}[] = {{\n{rows}}};"
+    table = f"constexpr lib::ArgumentFacts k_{function.name}[] = {{\n{rows}}};"
+    if not function.workspace:
+        return table
+    # No array is empty in C++.
+    positions = ", ".join(str(x) for x in sizing_positions(library, function) or [0])
+    return f"{table}\nconstexpr int8_t s_{function.name}[] = {{{positions}}};"
 
 
 def _row(library: Library, function: Function, position: int) -> str:
@@ -127,8 +132,8 @@ def _function(library: Library, function: Function, index: int) -> str:
         begin, begins, direct = f'"{function.name}GetWorkspaceSize"', f"&{call}", "nullptr"
     else:
         begin, begins, direct = "nullptr", "nullptr", f"&lib::DirectCall<{types}>::call"
-    return wrapped(
-        f"const Function {function.name} = {{",
-        [str(index), f'"{function.name}"', begin, f"k_{function.name}", str(count), begins, direct],
-        "};",
-    )
+    fields = [str(index), f'"{function.name}"', begin, f"k_{function.name}", str(count), begins]
+    fields.append(direct)
+    if function.workspace:
+        fields += [f"&{function.workspace}", f"s_{function.name}"]
+    return wrapped(f"const Function {function.name} = {{", fields, "};")

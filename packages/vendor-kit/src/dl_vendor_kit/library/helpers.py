@@ -3,8 +3,8 @@
 Kinds of values: ``tensor``, ``tensors`` (a list), ``scalar`` (a number with a dtype, as operators
 take it), ``ints``, ``bools``, ``doubles``, ``dtype``, ``string``, ``bool``, ``int``, ``double``,
 ``generator``, ``optional_int``, ``optional_double`` and ``optional_bool`` (a pointer that may be
-NULL), ``slot`` (where the operator stores a tensor that it allocates), ``action`` (work that runs
-in the order of the calls), ``null``.
+NULL), ``object`` (of the library, such as an operator's descriptor), ``slot`` (where the operator
+stores a tensor that it allocates), ``action`` (work that runs in the order of the calls), ``null``.
 
 A kind in a signature may end with ``?`` (the argument can be left out or is NULL), with ``&`` (a
 tensor that an action writes) or, as the last one, with ``*`` (any number of them).
@@ -32,6 +32,7 @@ KINDS = frozenset(
         "optional_int",
         "optional_double",
         "optional_bool",
+        "object",
         "slot",
         "action",
         "null",

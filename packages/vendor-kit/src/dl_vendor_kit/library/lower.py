@@ -202,7 +202,10 @@ def _call(expression: Call, scope: Scope) -> Lowered:
                 roots |= lowered.roots
             else:
                 reads |= lowered.roots
-        elif not helper.context or lowered.kind == "slot":
+        # A view shares the memory of its first argument; `first` may return either.
+        elif lowered.kind == "slot" or (
+            not helper.context and (position == 1 or expression.function == "first")
+        ):
             roots |= lowered.roots
     for kind in takes[len(given) :]:
         codes.append(_none(kind.removesuffix("?")))

@@ -33,6 +33,8 @@ TYPE_KINDS = (
     "stream",
     "handle",
     "descriptor",
+    "descriptors",
+    "object",
     "workspace",
     "workspace_size",
     "workspace_result",
@@ -164,7 +166,8 @@ class Case:
     :ivar temporaries: tensors for the time of the call.
     :ivar calls: the calls, in order.
     :ivar each: parameter with the number of repetitions, whose index is ``i``; None: once.
-    :ivar workspace: call that returns the size of the workspace of the only call.
+    :ivar workspaces: call or helper that returns the size of a function's workspace, by function;
+        the key ``""`` stands for the only call.
     :ivar unused: parameters that the calls do not need.
     :ivar function: a handwritten C++ function instead of calls.
     """
@@ -181,7 +184,7 @@ class Case:
     calls: tuple[Text, ...] = ()
     each: Text | None = None
     unused: tuple[Text, ...] = ()
-    workspace: Text | None = None
+    workspaces: Mapping[str, Text] = field(default_factory=dict)
     function: str = ""
 
 
@@ -399,6 +402,14 @@ def _case(name: str, value: Value, number: int) -> Case:
         calls=tuple(x for x in calls if x is not None),
         each=one("each"),
         unused=many("unused"),
-        workspace=one("workspace"),
+        workspaces=_workspaces(keys.get("workspace"), subject),
         function=function,
     )
+
+
+def _workspaces(given: Value | None, subject: str) -> dict[str, Text]:
+    if given is None:
+        return {}
+    if isinstance(given.value, dict):
+        return {k: Text(v.text(subject), v.where) for k, v in given.mapping(subject).items()}
+    return {"": Text(given.text(subject), given.where)}

@@ -15,7 +15,10 @@ from diopi_proto.schema import DTYPES
 
 from .located import DataError, Place
 
-_KEYS = {"name", "type", "io", "overwritten", "optional", "dtypes", "formats", "strided", "ndim"}
+_KEYS = {
+    *("name", "type", "io", "overwritten", "optional", "dtypes", "formats", "strided", "ndim"),
+    "descriptor",
+}
 _DIRECTIONS = ("in", "out", "inout")
 
 
@@ -31,6 +34,7 @@ class Argument:
     :ivar formats: documented memory formats; empty if undocumented.
     :ivar strided: False if only contiguous tensors are documented.
     :ivar ndim: smallest and largest number of dimensions; None if undocumented.
+    :ivar descriptor: name of the argument that describes a pointer; empty: the one before it.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Argument:
     strided: bool = True
     ndim: tuple[int, int] | None = None
     overwritten: bool = False
+    descriptor: str = ""
 
     @property
     def reads(self) -> bool:
@@ -64,11 +69,17 @@ class Function:
     """One function of a library: its arguments in order.
 
     :ivar since: the release that added it; empty if all supported releases have it.
+    :ivar workspace: the function that returns the size of its workspace; empty: none.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     since: str = ""
+    workspace: str = ""
+
+    def find(self, name: str) -> int | None:
+        """Return the position of an argument; None if there is none of this name."""
+        return next((i for i, a in enumerate(self.arguments) if a.name == name), None)
 
 
 def plain_type(text: str) -> str:
@@ -116,7 +127,7 @@ def _function(name: str, entry: object, where: Place) -> Function:
         raise DataError(where, name, "is not the name of a C function")
     if not isinstance(entry, dict) or not isinstance(entry.get("arguments"), list):
         raise DataError(where, name, 'must be an object with a list "arguments"')
-    unknown = set(entry) - {"arguments", "since"}
+    unknown = set(entry) - {"arguments", "since", "workspace"}
     if unknown:
         raise DataError(where, name, f"unknown keys {', '.join(sorted(unknown))}")
     arguments = tuple(_argument(name, each, where) for each in entry["arguments"])
@@ -125,7 +136,13 @@ def _function(name: str, entry: object, where: Place) -> Function:
         if argument.name in seen:
             raise DataError(where, name, f"two arguments are named {argument.name!r}")
         seen.add(argument.name)
-    return Function(name, arguments, str(entry.get("since", "")))
+    for argument in arguments:
+        if argument.descriptor and argument.descriptor not in seen:
+            raise DataError(
+                where, name, f"{argument.name}: no argument is named {argument.descriptor!r}"
+            )
+    since, workspace = str(entry.get("since", "")), str(entry.get("workspace", ""))
+    return Function(name, arguments, since, workspace)
 
 
 def _argument(function: str, entry: object, where: Place) -> Argument:
@@ -156,4 +173,5 @@ def _argument(function: str, entry: object, where: Place) -> Argument:
         strided=bool(entry.get("strided", True)),
         ndim=None if ndim is None else (ndim[0], ndim[1]),
         overwritten=bool(entry.get("overwritten", False)),
+        descriptor=str(entry.get("descriptor", "")),
     )

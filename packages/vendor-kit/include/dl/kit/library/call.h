@@ -50,6 +50,12 @@ class Backend {
     refuse(std::string(function.name) + " needs a workspace that this shape of calls cannot give");
   }
 
+  // As run, with a workspace of a known size.
+  virtual void run_with_workspace(Call&, const Function& function, const std::vector<Argument>&,
+                                  int64_t) {
+    refuse(std::string(function.name) + " needs a workspace that this shape of calls cannot give");
+  }
+
   // Number of executors or descriptors that are cached, and of those that were created.
   virtual size_t cached() const { return 0; }
   virtual uint64_t created() const { return 0; }
@@ -109,6 +115,18 @@ class Call {
   std::string reasons_;
 };
 
+// The arguments of the library's copy, whose order differs between libraries.
+inline std::vector<Argument> copy_arguments(const Function& copy, const View& to,
+                                            const View& from) {
+  for (int i = 0; i < copy.count; ++i) {
+    const ArgumentFacts& facts = copy.arguments[i];
+    if (facts.is_filled()) continue;
+    if (!facts.writes) return {Argument{from}, Argument{to}};
+    break;
+  }
+  return {Argument{to}, Argument{from}};
+}
+
 // Work between calls of functions, such as numbers drawn by the host.
 using Action = std::function<void(Call&)>;
 
@@ -164,6 +182,14 @@ class Plan {
       steps_[i].sizing_arguments = sizing_arguments;
     }
   }
+  // As call, with the size of the workspace in bytes.
+  void call(const Function& function, std::initializer_list<Argument> arguments, int64_t bytes) {
+    const size_t before = steps_.size();
+    call(function, arguments);
+    for (size_t i = before; i < steps_.size(); ++i) {
+      if (steps_[i].function == &function) steps_[i].workspace_bytes = bytes;
+    }
+  }
   void act(Action action) {
     Step step;
     step.action = std::move(action);
@@ -202,6 +228,9 @@ class Plan {
         if (step.sizing != nullptr)
           call_.backend().run_sized(call_, *step.function, step.arguments, *step.sizing,
                                     step.sizing_arguments);
+        else if (step.workspace_bytes >= 0)
+          call_.backend().run_with_workspace(call_, *step.function, step.arguments,
+                                             step.workspace_bytes);
         else if (step.function != nullptr)
           call_.backend().run(call_, *step.function, step.arguments);
         else
@@ -222,6 +251,7 @@ class Plan {
     std::vector<Argument> arguments;
     const Function* sizing = nullptr;
     std::vector<Argument> sizing_arguments;
+    int64_t workspace_bytes = -1;  // negative: not given
     Action action;
   };
 
@@ -270,7 +300,7 @@ class Plan {
   static Step copying(const Function* copy, const View& to, const View& from) {
     Step step;
     step.function = copy;
-    step.arguments = {Argument{to}, Argument{from}};
+    step.arguments = copy_arguments(*copy, to, from);
     return step;
   }
 

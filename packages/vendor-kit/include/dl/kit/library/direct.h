@@ -41,6 +41,8 @@ inline void fill_value(const Backend& backend, const Argument& argument, Slot& s
     slot.integer = *boolean ? 1 : 0;
   } else if (const char* const* text = std::get_if<const char*>(&argument.value)) {
     slot.pointer = const_cast<char*>(*text);
+  } else if (const Object* object = std::get_if<Object>(&argument.value)) {
+    slot.pointer = object->pointer;
   }
 }
 

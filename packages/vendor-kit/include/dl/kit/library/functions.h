@@ -20,8 +20,9 @@ struct ArgumentFacts {
   bool reads, writes, strided;
   uint32_t dtypes;
   int8_t min_ndim, max_ndim;
-  // Filled from the call, not by an expression. kDescriptor: of the tensor that follows;
-  // kOnlyDescriptor: an expression gives a tensor, of which only the descriptor is passed.
+  // Filled from the call, not by an expression. kDescriptor, kDescriptors: of the tensor or list
+  // that follows; kOnlyDescriptor, kOnlyDescriptors: an expression gives a tensor or list, of which
+  // only the descriptors are passed.
   enum Automatic : uint8_t {
     kNo,
     kStream,
@@ -30,12 +31,16 @@ struct ArgumentFacts {
     kWorkspaceSize,
     kDescriptor,
     kWorkspaceResult,
-    kOnlyDescriptor
+    kOnlyDescriptor,
+    kDescriptors,
+    kOnlyDescriptors
   };
   Automatic automatic;
 
   // Returns true if no expression gives this argument.
-  bool is_filled() const { return automatic != kNo && automatic != kOnlyDescriptor; }
+  bool is_filled() const {
+    return automatic != kNo && automatic != kOnlyDescriptor && automatic != kOnlyDescriptors;
+  }
 };
 
 // The value that is passed for one argument.
@@ -105,6 +110,10 @@ struct Function {
   int count;
   Begin begin;
   Direct direct;
+  // The function that returns the size of the workspace, or NULL, and which of this function's
+  // given arguments are the given ones of that function.
+  const Function* sizing = nullptr;
+  const int8_t* sizing_arguments = nullptr;
 };
 
 // Facts about a library that the generated code defines.

@@ -4,6 +4,7 @@
 // `Objects` makes the library's own objects:
 //
 //   static constexpr const char* kName             for messages
+//   bool supports(const Function&)                 false: as if the library did not have it
 //   void* create_handle()                          for the current device; NULL on failure
 //   int bind(void* handle, void* stream)           later calls enqueue on this stream
 //   void* create_descriptor(const View&, int dtype, int format), destroy_descriptor(void*)
@@ -53,22 +54,6 @@ class HandleDescriptorsBackend : public Backend {
         addresses_(libraries, facts.function_count),
         descriptors_(capacity) {}
 
-  const LibraryFacts& facts() const override { return facts_; }
-  bool has(const Function& function) override { return addresses_.has(function); }
-  size_t cached() const override { return descriptors_.size(); }
-  uint64_t created() const override { return descriptors_.made(); }
-
-  void run(Call& call, const Function& function, const std::vector<Argument>& arguments) override {
-    invoke(call, function, arguments, 0, nullptr);
-  }
-  void run_sized(Call& call, const Function& function, const std::vector<Argument>& arguments,
-                 const Function& sizing, const std::vector<Argument>& sizing_arguments) override {
-    size_t bytes = 0;
-    invoke(call, sizing, sizing_arguments, 0, &bytes);
-    invoke(call, function, arguments, bytes, nullptr);
-  }
-
- private:
   // A descriptor, destroyed when the cache and all calls have dropped it.
   class Descriptor {
    public:
@@ -84,6 +69,69 @@ class HandleDescriptorsBackend : public Backend {
     Objects* objects_;
     void* made_;
   };
+
+  const LibraryFacts& facts() const override { return facts_; }
+  bool has(const Function& function) override {
+    return usable(function) && (function.sizing == nullptr || usable(*function.sizing));
+  }
+  size_t cached() const override { return descriptors_.size(); }
+  uint64_t created() const override { return descriptors_.made(); }
+
+  void run(Call& call, const Function& function, const std::vector<Argument>& arguments) override {
+    const Function* const sizing = function.sizing;
+    if (sizing == nullptr) return invoke(call, function, arguments, 0, nullptr);
+    std::vector<Argument> taken;
+    for (int i = 0; i < sizing->count; ++i) {
+      if (sizing->arguments[i].is_filled()) continue;
+      const int8_t from = function.sizing_arguments[taken.size()];
+      taken.push_back(arguments[static_cast<size_t>(from)]);
+    }
+    run_sized(call, function, arguments, *sizing, taken);
+  }
+  void run_sized(Call& call, const Function& function, const std::vector<Argument>& arguments,
+                 const Function& sizing, const std::vector<Argument>& sizing_arguments) override {
+    size_t bytes = 0;
+    invoke(call, sizing, sizing_arguments, 0, &bytes);
+    invoke(call, function, arguments, bytes, nullptr);
+  }
+  void run_with_workspace(Call& call, const Function& function,
+                          const std::vector<Argument>& arguments, int64_t bytes) override {
+    invoke(call, function, arguments, static_cast<size_t>(bytes), nullptr);
+  }
+
+  // The library's handle of the calling thread, bound to the stream of the call.
+  void* handle(Call& call) {
+    static std::atomic<uint64_t> next{0};
+    thread_local const uint64_t thread = next.fetch_add(1, std::memory_order_relaxed);
+    void* found = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      void*& known = handles_[{thread, call.device()}];
+      if (known == nullptr) known = objects_.create_handle();
+      found = known;
+    }
+    const int status = found == nullptr ? -1 : objects_.bind(found, call.stream());
+    if (status != 0)
+      throw Error(DL_UNAVAILABLE,
+                  std::string(Objects::kName) +
+                      " gives no handle for this device: " + objects_.message(status));
+    return found;
+  }
+
+  // The descriptor of a tensor, for functions that the vendor calls itself.
+  std::shared_ptr<const Descriptor> descriptor_of(const View& view) {
+    Layout key;
+    key.append(view.dtype).append(format(view)).append(view.ndim);
+    for (int32_t d = 0; d < view.ndim; ++d) key.append(view.sizes[d]).append(view.strides[d]);
+    return descriptors_.get(key, [&] {
+      void* const made = objects_.create_descriptor(view, dtype(view.dtype), format(view));
+      if (made == nullptr)
+        throw Error(DL_ERROR, std::string(Objects::kName) + " cannot create a tensor descriptor");
+      return Descriptor(objects_, made);
+    });
+  }
+
+ private:
   using Held = std::vector<std::shared_ptr<const Descriptor>>;
 
   // `result`: where a function that returns the size of a workspace writes it.
@@ -91,6 +139,7 @@ class HandleDescriptorsBackend : public Backend {
               size_t bytes, size_t* result) {
     Held held;
     std::deque<ScalarMemory> numbers;
+    std::deque<std::vector<void*>> lists;
     std::vector<Slot> slots(static_cast<size_t>(function.count));
     size_t position = 0;
     for (int i = 0; i < function.count; ++i) {
@@ -118,8 +167,14 @@ class HandleDescriptorsBackend : public Backend {
         case ArgumentFacts::kOnlyDescriptor:
           slot.pointer = descriptor(arguments[position++], held);
           break;
+        case ArgumentFacts::kDescriptors:
+          slot.pointer = descriptors(arguments[position], held, lists);
+          break;
+        case ArgumentFacts::kOnlyDescriptors:
+          slot.pointer = descriptors(arguments[position++], held, lists);
+          break;
         case ArgumentFacts::kNo:
-          fill(arguments[position++], slot, numbers);
+          fill(arguments[position++], slot, numbers, lists);
       }
     }
     const int status = function.direct(addresses_.address(function), slots.data());
@@ -130,9 +185,15 @@ class HandleDescriptorsBackend : public Backend {
         function.name);
   }
 
-  void fill(const Argument& argument, Slot& slot, std::deque<ScalarMemory>& numbers) {
+  void fill(const Argument& argument, Slot& slot, std::deque<ScalarMemory>& numbers,
+            std::deque<std::vector<void*>>& lists) {
     if (const View* view = argument.view()) {
       slot.pointer = view->data();
+    } else if (const Views* views = std::get_if<Views>(&argument.value)) {
+      lists.emplace_back();
+      for (const View& each : *views)
+        lists.back().push_back(each.is_present ? each.data() : nullptr);
+      slot.pointer = lists.back().data();
     } else if (const Scalar* scalar = std::get_if<Scalar>(&argument.value)) {
       numbers.emplace_back();
       slot.pointer = const_cast<void*>(objects_.scalar(scalar->value, numbers.back()));
@@ -145,35 +206,25 @@ class HandleDescriptorsBackend : public Backend {
 
   void* descriptor(const Argument& argument, Held& held) {
     const View* const view = argument.view();
-    if (view == nullptr) return nullptr;
-    Layout key;
-    key.append(view->dtype).append(format(*view)).append(view->ndim);
-    for (int32_t d = 0; d < view->ndim; ++d) key.append(view->sizes[d]).append(view->strides[d]);
-    held.push_back(descriptors_.get(key, [&] {
-      void* const made = objects_.create_descriptor(*view, dtype(view->dtype), format(*view));
-      if (made == nullptr)
-        throw Error(DL_ERROR, std::string(Objects::kName) + " cannot create a tensor descriptor");
-      return Descriptor(objects_, made);
-    }));
+    return view == nullptr ? nullptr : descriptor(*view, held);
+  }
+
+  void* descriptors(const Argument& argument, Held& held, std::deque<std::vector<void*>>& lists) {
+    const Views* const views = std::get_if<Views>(&argument.value);
+    if (views == nullptr) return nullptr;
+    lists.emplace_back();
+    for (const View& each : *views)
+      lists.back().push_back(each.is_present ? descriptor(each, held) : nullptr);
+    return lists.back().data();
+  }
+
+  void* descriptor(const View& view, Held& held) {
+    held.push_back(descriptor_of(view));
     return held.back()->get();
   }
 
-  void* handle(Call& call) {
-    static std::atomic<uint64_t> next{0};
-    thread_local const uint64_t thread = next.fetch_add(1, std::memory_order_relaxed);
-    void* found = nullptr;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      void*& known = handles_[{thread, call.device()}];
-      if (known == nullptr) known = objects_.create_handle();
-      found = known;
-    }
-    const int status = found == nullptr ? -1 : objects_.bind(found, call.stream());
-    if (status != 0)
-      throw Error(DL_UNAVAILABLE,
-                  std::string(Objects::kName) +
-                      " gives no handle for this device: " + objects_.message(status));
-    return found;
+  bool usable(const Function& function) {
+    return objects_.supports(function) && addresses_.has(function);
   }
 
   struct ThreadDeviceHash {

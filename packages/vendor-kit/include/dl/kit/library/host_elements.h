@@ -159,7 +159,7 @@ inline void copy_between(Call& call, void* to, const void* from, uint64_t bytes,
 inline void run_copy(Call& call, const View& to, const View& from) {
   const Function* const copy = call.backend().facts().copy;
   if (copy == nullptr || !call.has(*copy)) refuse("the library has no copy between strides");
-  call.backend().run(call, *copy, {Argument{to}, Argument{from}});
+  call.backend().run(call, *copy, copy_arguments(*copy, to, from));
 }
 // Fills a tensor by `draw(memory)`, which writes its elements in row-major order.
 template <class Draw>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -191,6 +192,13 @@ inline int64_t floor_divide(int64_t a, int64_t b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
+// An object of the library that a helper makes, such as the descriptor of an operator. It lives as
+// long as a call that takes it.
+struct Object {
+  std::shared_ptr<const void> owner;
+  void* pointer = nullptr;
+};
+
 // An argument of a library's function; without a value for NULL.
 struct Argument {
   Argument() = default;
@@ -209,9 +217,10 @@ struct Argument {
   explicit Argument(double given) : value(given) {}
   explicit Argument(bool given) : value(given) {}
   explicit Argument(const char* given) : value(given) {}
+  explicit Argument(Object given) : value(std::move(given)) {}
 
   std::variant<std::monostate, View, Views, Scalar, Ints, Bools, Doubles, Dtype, int64_t, double,
-               bool, const char*>
+               bool, const char*, Object>
       value;
 
   bool is_null() const { return value.index() == 0; }

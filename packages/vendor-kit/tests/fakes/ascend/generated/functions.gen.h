@@ -16,7 +16,7 @@ typedef int aclDataType;
 
 namespace fake_ascend {
 
-enum class Kind { k_tensor, k_tensors, k_scalar, k_ints, k_bools, k_doubles, k_dtype, k_string, k_integer, k_floating, k_boolean, k_stream, k_handle, k_descriptor, k_workspace, k_workspace_size, k_workspace_result };
+enum class Kind { k_tensor, k_tensors, k_scalar, k_ints, k_bools, k_doubles, k_dtype, k_string, k_integer, k_floating, k_boolean, k_stream, k_handle, k_descriptor, k_descriptors, k_object, k_workspace, k_workspace_size, k_workspace_result };
 
 // Sets of dtypes and formats have bit n for the library's number n; 0: undocumented. `min_ndim` -1:
 // undocumented.
