@@ -21,4 +21,4 @@ def test_a_wheel_without_fakes_says_how_to_build_one_with_them(
     runtime.write_bytes(b"")
     found = presence.simulated()
     assert (found[presence.DRIVER], found["ASCEND_HOME_PATH"]) == (str(runtime), str(tmp_path))
-    assert Path(found["FAKE_ACLNN_ENGINE"]).is_file()
+    assert Path(found["FAKE_ENGINE"]).is_file()

@@ -37,8 +37,8 @@ def ascend_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ascend_library(ascend_folder: Path) -> Iterator[Library]:
     """Return the simulated operator library, loaded into this process."""
     with pytest.MonkeyPatch.context() as patch:
-        if not os.environ.get("FAKE_ACLNN_ENGINE"):
-            patch.setenv("FAKE_ACLNN_ENGINE", engine())
+        if not os.environ.get("FAKE_ENGINE"):
+            patch.setenv("FAKE_ENGINE", engine())
         yield Library(ascend_folder / "libascendcl.so", ascend_folder)
 
 

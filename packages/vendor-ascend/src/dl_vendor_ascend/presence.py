@@ -51,5 +51,5 @@ def simulated() -> dict[str, str]:
         DRIVER: str(runtime),
         "DL_ASCEND_HCCL": str(folder / "libhccl.so"),
         "ASCEND_HOME_PATH": str(SIMULATED),
-        "FAKE_ACLNN_ENGINE": str(dl_vendor().library),
+        "FAKE_ENGINE": str(dl_vendor().library),
     }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -51,13 +52,10 @@ class WorkQueue {
  public:
   explicit WorkQueue(int owner) : device(owner) {}
 
-  void push(std::function<void()> item) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!started_) std::thread([this] { work(); }).detach();
-    started_ = true;
-    items_.push_back(std::move(item));
-    ++pushed_;
-    changed_.notify_all();
+  void push(std::function<void()> item) { push(std::move(item), nullptr); }
+  // Finishes the point when all earlier work has run; the queue may be idle by then.
+  void mark(std::shared_ptr<Point> point) {
+    push([] {}, std::move(point));
   }
   // Waits for all work pushed so far.
   void synchronize() {
@@ -79,26 +77,43 @@ class WorkQueue {
   const int device;
 
  private:
+  struct Item {
+    std::function<void()> run;
+    std::shared_ptr<Point> point;  // or null
+  };
+
+  void push(std::function<void()> run, std::shared_ptr<Point> point) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!started_) std::thread([this] { work(); }).detach();
+    started_ = true;
+    items_.push_back({std::move(run), std::move(point)});
+    ++pushed_;
+    changed_.notify_all();
+  }
   void work() {
     running_on = device;
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
       changed_.wait(lock, [this] { return !held_ && !items_.empty(); });
+      std::shared_ptr<Point> point;
       {
-        const std::function<void()> item = std::move(items_.front());
+        const Item item = std::move(items_.front());
         items_.pop_front();
+        point = item.point;
         lock.unlock();
-        item();
+        item.run();
       }
       lock.lock();
       ++done_;
       changed_.notify_all();
+      // Not before the queue counts the work: whoever waited for the point may find it idle.
+      if (point != nullptr) point->finish();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> items_;
+  std::deque<Item> items_;
   uint64_t pushed_ = 0, done_ = 0;
   bool held_ = false, started_ = false;
 };

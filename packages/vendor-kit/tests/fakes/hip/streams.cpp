@@ -136,7 +136,7 @@ FAKE Code hipEventRecord(Event handle, Stream to) {
   if (record_in_capture(*stream, *event)) return kSuccess;
   auto point = std::make_shared<fake_driver::Point>();
   event->latest = point;
-  stream->push([point] { point->finish(); });
+  stream->mark(point);
   return kSuccess;
 }
 FAKE Code hipEventSynchronize(Event handle) {

@@ -68,7 +68,7 @@ simError_t simEventRecord(simEvent_t event, simStream_t handle) {
   if (stream == nullptr || !is_current(event)) return simErrorInvalidHandle;
   auto point = std::make_shared<Point>();
   event->latest = point;
-  stream->push([point] { point->finish(); });
+  stream->mark(point);
   return simSuccess;
 }
 simError_t simEventSynchronize(simEvent_t event) {

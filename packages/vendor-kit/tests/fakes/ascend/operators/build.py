@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import building
 
 from diopi_proto import include_dir as contract_dir
 
 from .generate import MEANINGS, SHARES, STRUCTURE, export_script, generate, share_of
 
 HERE = Path(__file__).parent
-_SOURCES = ("objects", "numbers", "engine", "tensor", "binding", "overlap", "executor", "running")
-_FLAGS = (
-    "-std=c++17",
-    "-O0",
-    "-fPIC",
-    "-fvisibility=hidden",
-    "-pthread",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-)
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{shlex.join(command)}\n{done.stderr}")
-
-
-def _compile(source: Path, target: Path, folders: Iterable[Path]) -> Path:
-    compiler = shlex.split(os.environ.get("CXX", "g++"))
-    includes = [f"-I{folder}" for folder in folders]
-    _run([*compiler, *_FLAGS, *includes, "-c", str(source), "-o", str(target)])
-    return target
-
-
-def _link(objects: Iterable[Path], target: Path, *options: str) -> Path:
-    compiler = shlex.split(os.environ.get("CXX", "g++"))
-    names = (f"-Wl,-soname,{target.name}", "-Wl,-z,defs", "-Wl,-rpath,$ORIGIN")
-    inputs = [str(path) for path in objects]
-    _run([*compiler, "-shared", "-pthread", *inputs, "-o", str(target), *names, *options, "-ldl"])
-    return target
+_SOURCES = ("objects", "numbers", "binding", "overlap", "executor", "running")
 
 
 def build_operators(
@@ -58,7 +25,7 @@ def build_operators(
 ) -> Path:
     """Build the libraries into ``folder`` and return it.
 
-    The operators compute with the contract library that FAKE_ACLNN_ENGINE names when a program
+    The operators compute with the contract library that FAKE_ENGINE names when a program
     first calls them.
 
     :param runtime: the fake libascendcl.so, which the libraries need.
@@ -72,12 +39,12 @@ def build_operators(
     if base is None:
         sources = [HERE / f"{name}.cpp" for name in _SOURCES]
         sources += [folder / "dispatch.gen.cpp", *sorted(MEANINGS.glob("*.cpp"))]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = list(
-                pool.map(lambda x: _compile(x, folder / f"{x.stem}.o", folders), sources)
-            )
-        base = _link(objects, folder / "libnnopbase.so", str(runtime))
-    entries = _compile(STRUCTURE / "functions.gen.cpp", folder / "entries.o", folders)
+        sources += sorted(building.COMPUTING.glob("*.cpp"))
+        objects = building.compile_sources(sources, folder, folders, "-Werror")
+        base = building.link(objects, folder / "libnnopbase.so", str(runtime))
+    entries = building.compile_source(
+        STRUCTURE / "functions.gen.cpp", folder / "entries.o", folders, "-Werror"
+    )
     exported = [name for name in functions if name not in set(missing)]
     libraries = {"libopapi": exported}
     if split:
@@ -89,5 +56,5 @@ def build_operators(
         script = folder / f"{library}.map"
         script.write_text(export_script(names), encoding="utf-8")
         option = f"-Wl,--version-script={script}"
-        _link([entries], folder / f"{library}.so", str(base), option)
+        building.link([entries], folder / f"{library}.so", str(base), option)
     return folder

@@ -5,29 +5,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <mutex>
-#include <unordered_map>
 
+#include "../../common/registry.h"
 #include "../hooks.h"
 #include "numbers.h"
 
 namespace fake_aclnn {
 namespace {
 
-// Objects are freed some time after their end, so that stale pointers are not soon valid again.
-constexpr size_t kQuarantine = 4096;
-
-struct Register {
-  std::mutex mutex;
-  std::unordered_map<const void*, std::unique_ptr<Object>> alive;
-  std::deque<std::unique_ptr<Object>> ended;
-  size_t counts[static_cast<int>(Kind::kExecutor) + 1] = {};
-};
-
 // Never destroyed: the threads of streams run until the process exits.
-Register& all() {
-  static Register* const made = new Register;
+fake_driver::Registry<Object>& all() {
+  static auto* const made = new fake_driver::Registry<Object>;
   return *made;
 }
 
@@ -35,48 +24,17 @@ std::atomic<size_t> misuses{0};
 
 }  // namespace
 
-void add_object(std::unique_ptr<Object> object) {
-  Register& known = all();
-  const std::lock_guard<std::mutex> lock(known.mutex);
-  ++known.counts[static_cast<int>(object->kind)];
-  const void* key = object.get();
-  known.alive[key] = std::move(object);
-}
+void add_object(std::unique_ptr<Object> object) { all().add(std::move(object)); }
 
-bool is_alive(const void* pointer, Kind kind) {
-  Register& known = all();
-  const std::lock_guard<std::mutex> lock(known.mutex);
-  const auto found = known.alive.find(pointer);
-  return found != known.alive.end() && found->second->kind == kind;
-}
+bool is_alive(const void* pointer, Kind kind) { return all().find(pointer, kind) != nullptr; }
 
-bool remove_object(const void* pointer, Kind kind) {
-  std::unique_ptr<Object> expired;
-  Register& known = all();
-  const std::lock_guard<std::mutex> lock(known.mutex);
-  const auto found = known.alive.find(pointer);
-  if (found == known.alive.end() || found->second->kind != kind) return false;
-  --known.counts[static_cast<int>(kind)];
-  known.ended.push_back(std::move(found->second));
-  known.alive.erase(found);
-  if (known.ended.size() > kQuarantine) {
-    expired = std::move(known.ended.front());
-    known.ended.pop_front();
-  }
-  return true;
-}
+bool remove_object(const void* pointer, Kind kind) { return all().remove(pointer, kind); }
 
-size_t count_alive(Kind kind) {
-  const std::lock_guard<std::mutex> lock(all().mutex);
-  return all().counts[static_cast<int>(kind)];
-}
+size_t count_alive(Kind kind) { return all().count(kind); }
 
 void set_view_shape(const aclTensor* tensor, const std::vector<int64_t>& sizes) {
-  Register& known = all();
-  const std::lock_guard<std::mutex> lock(known.mutex);
-  const auto found = known.alive.find(tensor);
-  if (found == known.alive.end() || found->second->kind != Kind::kTensor) return;
-  static_cast<aclTensor*>(found->second.get())->sizes = sizes;
+  if (Object* const found = all().find(tensor, Kind::kTensor))
+    static_cast<aclTensor*>(found)->sizes = sizes;
 }
 
 void log_line(const std::string& text) {

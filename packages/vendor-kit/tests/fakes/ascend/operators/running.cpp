@@ -5,8 +5,8 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "../../computing/engine.h"
 #include "../hooks.h"
-#include "engine.h"
 #include "executor.h"
 #include "numbers.h"
 

@@ -132,7 +132,7 @@ FAKE Code aclGetDeviceCapability(uint32_t device, int what, int64_t* value) {
 // The fake's devices have HBM only.
 FAKE Code aclrtGetMemInfo(int kind, size_t* free_bytes, size_t* total) {
   ENTER_DEVICE(aclrtGetMemInfo);
-  *total = kind == kHbmMemory ? here().memory.total() : 0;
+  *total = kind == kHbmMemory ? memory_total() : 0;
   *free_bytes = kind == kHbmMemory ? *total - here().memory.used() : 0;
   return kSuccess;
 }

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "../../common/settings.h"
+#include "../../common/tagged_memory.h"
 #include "../../common/work_queue.h"
 #include "../hooks.h"
 #include "runtime/acl_api.h"
@@ -49,37 +49,13 @@ namespace fake {
 using namespace dl::ascend::acl;
 
 constexpr int kMaxDevices = 8;
-// Memory of one device. Its addresses are tagged, so that the host faults on them; a page behind
-// each allocation is never accessible.
-class Memory {
- public:
-  // kOverrun: something has written past the end of the allocation.
-  enum class Release { kDone, kUnknown, kOverrun };
-
-  // Returns null if the device has no room.
-  void* allocate(size_t bytes);
-  Release release(void* address);
-  // Returns the host's address of memory inside one allocation, or null.
-  void* host_address(const void* address, size_t bytes);
-
-  bool holds(const void* address, size_t bytes) { return host_address(address, bytes) != nullptr; }
-  size_t used();
-  static size_t total();
-
- private:
-  struct Piece {
-    void* begin;    // host address of its first page
-    size_t mapped;  // without the guard page after it
-    size_t bytes;   // requested size
-  };
-
-  std::mutex mutex_;
-  std::map<uintptr_t, Piece> pieces_;  // by the returned address
-  size_t used_ = 0;
-};
+// Allocations are aligned to 64 bytes and have 32 spare bytes behind them, which kernels may read.
+constexpr size_t kAlignment = 64, kSpare = 32;
+// Size of each device's memory.
+size_t memory_total();
 
 struct Device {
-  Memory memory;
+  fake_driver::TaggedMemory memory{kAlignment, kSpare};
   std::mutex mutex;
   std::vector<std::unique_ptr<StreamObject>> streams;  // [0] is the default stream
   std::vector<std::unique_ptr<EventObject>> events;

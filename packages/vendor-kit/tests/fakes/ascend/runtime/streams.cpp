@@ -159,7 +159,7 @@ FAKE Code aclrtRecordEvent(Event handle, Stream to) {
   if (record_in_capture(*stream, *event)) return kSuccess;
   auto point = std::make_shared<fake_driver::Point>();
   event->latest = point;
-  stream->push([point] { point->finish(); });
+  stream->mark(point);
   return kSuccess;
 }
 FAKE Code aclrtSynchronizeEvent(Event handle) {

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "dl/dtype.h"
-#include "meaning.h"
+#include "tensors.h"
 
-namespace fake_aclnn {
+namespace fake_computing {
 namespace {
 
 Sizes row_major(const Sizes& sizes) {
@@ -201,4 +201,4 @@ Dtype promote(Dtype a, Dtype b) {
   return level(a) >= level(b) ? a : b;
 }
 
-}  // namespace fake_aclnn
+}  // namespace fake_computing

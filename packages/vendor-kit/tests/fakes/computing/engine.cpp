@@ -15,7 +15,7 @@
 #include "dl/serial_host.hpp"
 #include "dl/vendor.h"
 
-namespace fake_aclnn {
+namespace fake_computing {
 namespace {
 
 struct Engine {
@@ -25,21 +25,21 @@ struct Engine {
 };
 
 Engine* load_engine() {
-  const char* path = std::getenv("FAKE_ACLNN_ENGINE");
+  const char* path = std::getenv("FAKE_ENGINE");
   void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    std::fprintf(stderr, "simulated aclnn: FAKE_ACLNN_ENGINE names no contract library: %s\n",
+    std::fprintf(stderr, "simulated library: FAKE_ENGINE names no contract library: %s\n",
                  path == nullptr ? "it is not set" : dlerror());
     std::abort();
   }
   auto* engine = new Engine;
-  engine->host = dl::serial_host("simulated aclnn", nullptr);
+  engine->host = dl::serial_host("simulated library", nullptr);
   const auto entry = reinterpret_cast<dl_vendor_entry_v1_t>(dlsym(library, "dl_vendor_v1"));
   const dl_operator_t* operators = nullptr;
   uint64_t count = 0;
   if (entry == nullptr || entry(&engine->host, &engine->vendor) != nullptr ||
       engine->vendor->table->operators(engine->vendor, &operators, &count) != nullptr) {
-    std::fprintf(stderr, "simulated aclnn: %s is not a contract library for this processor\n",
+    std::fprintf(stderr, "simulated library: %s is not a contract library for this processor\n",
                  path);
     std::abort();
   }
@@ -161,4 +161,4 @@ Generator::Generator(int64_t seed, int64_t offset) : prefix{} {
   prefix.offset = static_cast<uint64_t>(offset);
 }
 
-}  // namespace fake_aclnn
+}  // namespace fake_computing
