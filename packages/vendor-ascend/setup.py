@@ -14,10 +14,10 @@ from setuptools import setup
 
 from diopi_proto.build import VendorLibrary, build_vendor_library
 from dl_vendor_kit import include_dir
+from dl_vendor_kit.library.build import joined_sources
 
 VERSION = runpy.run_path("src/dl_vendor_ascend/_version.py")["__version__"]
 SIMULATED = "DL_ASCEND_SIMULATED"
-PARTS = 4  # sources of operators, compiled in parallel
 # Sources of the fakes are next to the package, in the repository only.
 FAKES = Path(__file__).absolute().parents[1] / "vendor-kit" / "tests" / "fakes"
 
@@ -27,23 +27,6 @@ def is_simulated() -> bool:
     return os.environ.get(SIMULATED, "0") not in ("", "0")
 
 
-def joined_sources(folder: Path) -> list[str]:
-    """Write sources that include those of the operators, and return them.
-
-    There is a small source for each family of operators, and most of its time is that of headers.
-    """
-    families = sorted(Path("csrc/generated").glob("*.gen.cpp"))
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for part in range(PARTS):
-        source = folder / f"operators_{part}.cpp"
-        text = "".join(f'#include "generated/{path.name}"\n' for path in families[part::PARTS])
-        if not source.is_file() or source.read_text(encoding="utf-8") != text:
-            source.write_text(text, encoding="utf-8")
-        written.append(str(source))
-    return written
-
-
 def vendor() -> VendorLibrary:
     headers = [*Path("csrc").rglob("*.h"), *Path(include_dir()).rglob("*.h")]
     generated = [*Path("csrc/generated").glob("*.cpp")]
@@ -51,7 +34,10 @@ def vendor() -> VendorLibrary:
     flags = ["-Wall", "-Wextra", *(["-O0"] if is_simulated() else [])]
     return VendorLibrary(
         "dl_vendor_ascend.lib.libdl_vendor_ascend",
-        sources=[*joined_sources(Path("build/joined")), *sorted(map(str, others))],
+        sources=[
+            *joined_sources(Path("csrc/generated"), Path("build/joined")),
+            *sorted(map(str, others)),
+        ],
         include_dirs=["csrc", str(include_dir())],
         define_macros=[("DL_ASCEND_VERSION", f'"{VERSION}"')],
         extra_compile_args=flags,

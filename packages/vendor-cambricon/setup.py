@@ -15,6 +15,7 @@ from setuptools import setup
 
 from diopi_proto.build import VendorLibrary, build_vendor_library
 from dl_vendor_kit import include_dir
+from dl_vendor_kit.library.build import joined_sources
 
 VERSION = runpy.run_path("src/dl_vendor_cambricon/_version.py")["__version__"]
 SIMULATED = "DL_CAMBRICON_SIMULATED"
@@ -22,15 +23,23 @@ SIMULATED = "DL_CAMBRICON_SIMULATED"
 FAKES = Path(__file__).absolute().parents[1] / "vendor-kit" / "tests" / "fakes"
 
 
+def is_simulated() -> bool:
+    """Return True if the fakes are part of the wheel, which is then built quickly."""
+    return os.environ.get(SIMULATED, "0") not in ("", "0")
+
+
 def vendor() -> VendorLibrary:
     headers = [*Path("csrc").rglob("*.h"), *Path(include_dir()).rglob("*.h")]
+    generated = [*Path("csrc/generated").glob("*.cpp")]
+    others = [path for path in Path("csrc").rglob("*.cpp") if path not in generated]
+    joined = joined_sources(Path("csrc/generated"), Path("build/joined"))
     return VendorLibrary(
         "dl_vendor_cambricon.lib.libdl_vendor_cambricon",
-        sources=sorted(map(str, Path("csrc").rglob("*.cpp"))),
+        sources=[*joined, *sorted(map(str, others))],
         include_dirs=["csrc", str(include_dir())],
         define_macros=[("DL_CAMBRICON_VERSION", f'"{VERSION}"')],
-        extra_compile_args=["-Wall", "-Wextra"],
-        depends=[str(path) for path in headers],
+        extra_compile_args=["-Wall", "-Wextra", *(["-O0"] if is_simulated() else [])],
+        depends=[str(path) for path in (*headers, *generated)],
     )
 
 
@@ -59,7 +68,7 @@ class build(build_vendor_library):  # noqa: N801 - setuptools names it so
         super().run()
         simulated = Path(self.build_lib, "dl_vendor_cambricon", "lib", "simulated")
         shutil.rmtree(simulated, ignore_errors=True)
-        if os.environ.get(SIMULATED, "0") not in ("", "0"):
+        if is_simulated():
             build_fakes(simulated)
 
 

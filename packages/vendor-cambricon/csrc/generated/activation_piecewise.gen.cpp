@@ -15,6 +15,8 @@ diopiError_t diopiRelu(
   lib::Call call_(ctx_, "diopiRelu", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::cnnlActivationForward))) {
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -30,6 +32,7 @@ diopiError_t diopiRelu(
 diopiError_t diopiReluInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
   lib::Call call_(ctx_, "diopiReluInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::cnnlActivationForward))) {
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -51,6 +54,9 @@ diopiError_t diopiThresholdBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar threshold = lib::scalar_of(threshold_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1757, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlThresholdBackward))) {
     call_.note(1, "the library does not have cnnlThresholdBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

@@ -15,6 +15,7 @@ diopiError_t diopiSigmoid(
   lib::Call call_(ctx_, "diopiSigmoid", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlActivationForward))) {
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -34,6 +35,9 @@ diopiError_t diopiSigmoidBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlActivationBackward))) {
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -52,6 +56,7 @@ diopiError_t diopiTanh(
   lib::Call call_(ctx_, "diopiTanh", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlActivationForward))) {
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -71,6 +76,9 @@ diopiError_t diopiTanhBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x19700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlActivationBackward))) {
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -89,6 +97,8 @@ diopiError_t diopiSilu(
   lib::Call call_(ctx_, "diopiSilu", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::cnnlActivationForward))) {
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -108,6 +118,9 @@ diopiError_t diopiSiluBackward(
   const lib::View grad_input = lib::view_of(grad_input_);
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlActivationBackward))) {
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -128,6 +141,8 @@ diopiError_t diopiGelu(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const auto approximate = approximate_;
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::cnnlActivationForward))) {
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -149,6 +164,9 @@ diopiError_t diopiGeluBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View input = lib::view_of(input_);
   const auto approximate = approximate_;
+  lib::require_same_dtype(grad_input, "grad_input", grad_output, "grad_output");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(input, "input", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlActivationBackward))) {
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

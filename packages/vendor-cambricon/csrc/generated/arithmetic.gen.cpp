@@ -18,11 +18,11 @@ diopiError_t diopiAdd(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(1, "the library does not have cnnlOpTensor");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out)))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_ADD", out)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), out)},
@@ -44,11 +44,11 @@ diopiError_t diopiAddInp(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(1, "the library does not have cnnlOpTensor");
-  } else if (!(lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input)))) {
-    call_.note(1, "not (dtype(other) == dtype(input))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(other) == dtype(input))", [&] { return lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_ADD", input)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), input)},
@@ -71,11 +71,11 @@ diopiError_t diopiSub(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_dtype(other, 0x19757, "other");
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(1, "the library does not have cnnlOpTensor");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out)))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_SUB", out)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), out)},
@@ -97,11 +97,11 @@ diopiError_t diopiSubInp(
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
+  lib::require_dtype(other, 0x19757, "other");
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(1, "the library does not have cnnlOpTensor");
-  } else if (!(lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input)))) {
-    call_.note(1, "not (dtype(other) == dtype(input))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(other) == dtype(input))", [&] { return lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_SUB", input)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), input)},
@@ -123,11 +123,11 @@ diopiError_t diopiMul(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(1, "the library does not have cnnlOpTensor");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out)))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_MUL", out)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), out)},
@@ -147,11 +147,11 @@ diopiError_t diopiMulInp(
   lib::Call call_(ctx_, "diopiMulInp", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
+  lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(1, "the library does not have cnnlOpTensor");
-  } else if (!(lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input)))) {
-    call_.note(1, "not (dtype(other) == dtype(input))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(other) == dtype(input))", [&] { return lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_MUL", input)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), input)},
@@ -174,11 +174,10 @@ diopiError_t diopiAddScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlTransform_v2))) {
     call_.note(1, "the library does not have cnnlTransform_v2");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && dl::kit::library::is_floating(out))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and is_floating(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and is_floating(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && dl::kit::library::is_floating(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlTransform_v2, {
             lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), out)},
@@ -198,11 +197,10 @@ diopiError_t diopiAddInpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlTransform_v2))) {
     call_.note(1, "the library does not have cnnlTransform_v2");
-  } else if (!(dl::kit::library::is_floating(input))) {
-    call_.note(1, "not (is_floating(input))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input))", [&] { return dl::kit::library::is_floating(input); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlTransform_v2, {
             lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), input)},
@@ -223,11 +221,10 @@ diopiError_t diopiSubScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
   if (!(call_.has(functions::cnnlTransform_v2))) {
     call_.note(1, "the library does not have cnnlTransform_v2");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && dl::kit::library::is_floating(out))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and is_floating(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and is_floating(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && dl::kit::library::is_floating(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlTransform_v2, {
             lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), out)},
@@ -247,11 +244,10 @@ diopiError_t diopiMulScalar(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlTransform_v2))) {
     call_.note(1, "the library does not have cnnlTransform_v2");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && dl::kit::library::is_floating(out))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and is_floating(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and is_floating(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && dl::kit::library::is_floating(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlTransform_v2, {
             lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
             lib::Argument{dl::cambricon::factor(dl::kit::library::number(other), out)},
@@ -269,11 +265,10 @@ diopiError_t diopiMulInpScalar(
   lib::Call call_(ctx_, "diopiMulInpScalar", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlTransform_v2))) {
     call_.note(1, "the library does not have cnnlTransform_v2");
-  } else if (!(dl::kit::library::is_floating(input))) {
-    call_.note(1, "not (is_floating(input))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (is_floating(input))", [&] { return dl::kit::library::is_floating(input); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlTransform_v2, {
             lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
             lib::Argument{dl::cambricon::factor(dl::kit::library::number(other), input)},
@@ -293,11 +288,11 @@ diopiError_t diopiMaximum(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::cnnlMaximum))) {
     call_.note(1, "the library does not have cnnlMaximum");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out)))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlMaximum, {
             lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
       })) {
@@ -313,11 +308,11 @@ diopiError_t diopiMinimum(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View other = lib::view_of(other_);
+  lib::require_dtype(input, 0x1f57, "input");
+  lib::require_dtype(other, 0x1f57, "other");
   if (!(call_.has(functions::cnnlMinimum))) {
     call_.note(1, "the library does not have cnnlMinimum");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out)))) {
-    call_.note(1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlMinimum, {
             lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
       })) {

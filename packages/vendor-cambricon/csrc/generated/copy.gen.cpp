@@ -15,11 +15,11 @@ diopiError_t diopiCopyInp(
   lib::Call call_(ctx_, "diopiCopyInp", backend_of(ctx_));
   const lib::View src = lib::view_of(src_);
   const lib::View dest = lib::view_of(dest_);
+  lib::require_dtype(src, 0x19f57, "src");
+  lib::require_dtype(dest, 0x19f57, "dest");
   if (!(call_.has(functions::cnnlCopy))) {
     call_.note(1, "the library does not have cnnlCopy");
-  } else if (!(lib::equal(dl::kit::library::dtype(src), dl::kit::library::dtype(dest)))) {
-    call_.note(1, "not (dtype(src) == dtype(dest))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(src) == dtype(dest))", [&] { return lib::equal(dl::kit::library::dtype(src), dl::kit::library::dtype(dest)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlCopy, {
             lib::Argument{dl::kit::library::expanded(src, dest)}, lib::Argument{dest}});
       })) {
@@ -42,11 +42,11 @@ diopiError_t diopiCastDtype(
   lib::Call call_(ctx_, "diopiCastDtype", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_dtype(out, 0x19f57, "out");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlCopy))) {
     call_.note(1, "the library does not have cnnlCopy");
-  } else if (!(lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)))) {
-    call_.note(1, "not (dtype(input) == dtype(out))");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out))", [&] { return lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlCopy, {lib::Argument{input}, lib::Argument{out}});
       })) {
     return diopiSuccess;
@@ -70,6 +70,7 @@ diopiError_t diopiContiguous(
   const auto out = out_;
   const lib::View input = lib::view_of(input_);
   const int64_t memoryFormat = static_cast<int64_t>(memoryFormat_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlCopy))) {
     call_.note(1, "the library does not have cnnlCopy");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -87,6 +88,8 @@ diopiError_t diopiExpand(
   lib::Call call_(ctx_, "diopiExpand", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlExpand))) {
     call_.note(1, "the library does not have cnnlExpand");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

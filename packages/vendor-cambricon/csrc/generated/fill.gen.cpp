@@ -15,6 +15,7 @@ diopiError_t diopiFill(
   lib::Call call_(ctx_, "diopiFill", backend_of(ctx_));
   const lib::View input = lib::view_of(input_);
   const lib::Scalar value = lib::scalar_of(value_);
+  lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlFill_v3))) {
     call_.note(1, "the library does not have cnnlFill_v3");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -30,6 +31,7 @@ diopiError_t diopiFill(
 diopiError_t diopiZeroInp(diopiContextHandle_t ctx_, diopiTensorHandle_t self_) {
   lib::Call call_(ctx_, "diopiZeroInp", backend_of(ctx_));
   const lib::View self = lib::view_of(self_);
+  lib::require_dtype(self, 0x19f57, "self");
   if (!(call_.has(functions::cnnlFill_v3))) {
     call_.note(1, "the library does not have cnnlFill_v3");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -46,6 +48,7 @@ diopiError_t diopiZeroInp(diopiContextHandle_t ctx_, diopiTensorHandle_t self_) 
 diopiError_t diopiZeros(diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiSize_t) {
   lib::Call call_(ctx_, "diopiZeros", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
+  lib::require_dtype(out, 0x19f57, "out");
   if (!(call_.has(functions::cnnlFill_v3))) {
     call_.note(1, "the library does not have cnnlFill_v3");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -62,6 +65,7 @@ diopiError_t diopiZeros(diopiContextHandle_t ctx_, diopiTensorHandle_t out_, dio
 diopiError_t diopiOnes(diopiContextHandle_t ctx_, diopiTensorHandle_t out_, diopiSize_t) {
   lib::Call call_(ctx_, "diopiOnes", backend_of(ctx_));
   const lib::View out = lib::view_of(out_);
+  lib::require_dtype(out, 0x19f57, "out");
   if (!(call_.has(functions::cnnlFill_v3))) {
     call_.note(1, "the library does not have cnnlFill_v3");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {

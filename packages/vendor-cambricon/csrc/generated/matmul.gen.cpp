@@ -17,6 +17,9 @@ diopiError_t diopiMm(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View mat2 = lib::view_of(mat2_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(mat2, "mat2", input, "input");
   if (!(call_.has(functions::cnnlMatMul_v2))) {
     call_.note(1, "the library does not have cnnlMatMul_v2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -42,6 +45,9 @@ diopiError_t diopiBmm(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const lib::View mat2 = lib::view_of(mat2_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(mat2, "mat2", input, "input");
   if (!(call_.has(functions::cnnlBatchMatMulBCast_v2))) {
     call_.note(1, "the library does not have cnnlBatchMatMulBCast_v2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -70,6 +76,10 @@ diopiError_t diopiAddmm(
   const lib::View mat2 = lib::view_of(mat2_);
   const lib::Scalar beta = lib::scalar_of(beta_);
   const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x19700, "input");
+  lib::require_same_dtype(mat1, "mat1", input, "input");
+  lib::require_same_dtype(mat2, "mat2", input, "input");
   if (!(call_.has(functions::cnnlExpand) && call_.has(functions::cnnlMatMul_v2))) {
     call_.note(1, "the library does not have one of cnnlExpand, cnnlMatMul_v2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -97,11 +107,13 @@ diopiError_t diopiLinear(
   const lib::View input = lib::view_of(input_);
   const lib::View weight = lib::view_of(weight_);
   const lib::View bias = lib::view_of(bias_);
+  lib::require_same_dtype(out, "out", input, "input");
+  lib::require_dtype(input, 0x1700, "input");
+  lib::require_same_dtype(weight, "weight", input, "input");
+  lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::cnnlExpand) && call_.has(functions::cnnlMatMul_v2))) {
     call_.note(1, "the library does not have one of cnnlExpand, cnnlMatMul_v2");
-  } else if (!(lib::present(bias))) {
-    call_.note(1, "not bias");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not bias", [&] { return lib::present(bias); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlExpand, {
             lib::Argument{bias}, lib::Argument{dl::kit::library::flat2d(out)}});
         plan_.call(functions::cnnlMatMul_v2, {
@@ -118,7 +130,7 @@ diopiError_t diopiLinear(
   }
   if (!(call_.has(functions::cnnlMatMul_v2))) {
     call_.note(2, "the library does not have cnnlMatMul_v2");
-  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not bias)", [&] { return (!lib::present(bias)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlMatMul_v2, {
             lib::Argument{dl::cambricon::matmul(call_, dl::kit::library::flat2d(input), dl::kit::library::t(weight), dl::kit::library::flat2d(out), false)},
             lib::Argument{dl::cambricon::matmul_algorithm(call_, dl::kit::library::flat2d(input), dl::kit::library::t(weight), dl::kit::library::flat2d(out), false)},

@@ -17,6 +17,8 @@ diopiError_t diopiSoftmax(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(out, 0x1700, "out");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::cnnlSoftmaxForward_v2))) {
     call_.note(1, "the library does not have cnnlSoftmaxForward_v2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -40,6 +42,9 @@ diopiError_t diopiSoftmaxBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(grad_input, 0x1700, "grad_input");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlSoftmaxBackward))) {
     call_.note(1, "the library does not have cnnlSoftmaxBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -62,6 +67,8 @@ diopiError_t diopiLogSoftmax(
   const lib::View out = lib::view_of(out_);
   const lib::View input = lib::view_of(input_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(out, 0x1700, "out");
+  lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::cnnlSoftmaxForward_v2))) {
     call_.note(1, "the library does not have cnnlSoftmaxForward_v2");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
@@ -85,6 +92,9 @@ diopiError_t diopiLogSoftmaxBackward(
   const lib::View grad_output = lib::view_of(grad_output_);
   const lib::View output = lib::view_of(output_);
   const int64_t dim = static_cast<int64_t>(dim_);
+  lib::require_dtype(grad_input, 0x1700, "grad_input");
+  lib::require_dtype(grad_output, 0x1700, "grad_output");
+  lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlSoftmaxBackward))) {
     call_.note(1, "the library does not have cnnlSoftmaxBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
