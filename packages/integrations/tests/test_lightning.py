@@ -88,9 +88,11 @@ def test_the_strategy_brings_its_accelerator(tmp_path: Path) -> None:
     train.fit(Module(), batches())
 
 
-def test_the_accelerator_alone_is_an_error_that_names_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="strategy='dl'"):
-        trainer(1, tmp_path, accelerator="dl").fit(Module(), batches())
+@pytest.mark.parametrize("accelerator", ["dl", "auto", "gpu"])
+def test_the_accelerator_alone_brings_its_strategy(accelerator: str, tmp_path: Path) -> None:
+    train = trainer(1, tmp_path, accelerator=accelerator)
+    assert train.strategy.root_device == DEVICE
+    train.fit(Module(), batches())
 
 
 def test_a_trainer_on_the_cpu_is_reported(tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_a_trainer_on_the_cpu_is_reported(tmp_path: Path) -> None:
             return self.model.first(batch["x"]).sum()
 
     with pytest.warns(UserWarning, match="uses the CPU although there is a dl device"):
-        trainer(1, tmp_path, accelerator="auto").fit(OnCPU(), batches())
+        trainer(1, tmp_path, accelerator="cpu").fit(OnCPU(), batches())
 
 
 @pytest.mark.parametrize(("devices", "wanted"), [(1, [0]), ("auto", None), ([0], [0]), ("0,", [0])])

@@ -1,11 +1,13 @@
-"""Actions before the import of a module, which itself is unchanged."""
+"""Actions before and after the import of a module, which itself is unchanged."""
 
 from __future__ import annotations
 
 import importlib
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,34 @@ def test_an_action_that_fails_is_a_warning(module: str) -> None:
     ):
         importlib.import_module(module)
     assert module in sys.modules
+
+
+def test_an_action_comes_after_its_module_once(module: str) -> None:
+    log = events()
+    watch({}, {module: [lambda: log.append("after")]})
+    found = importlib.import_module(module)
+    assert log == ["module", "after"]
+    importlib.reload(found)
+    assert log == ["module", "after", "module"]
+    assert "exec_module" not in vars(found.__spec__.loader)
+
+
+def test_an_action_waits_for_a_module_that_is_being_executed(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = events()
+    (tmp_path / "next_module.py").touch()
+    monkeypatch.setitem(sys.modules, "next_module", None)
+    monkeypatch.delitem(sys.modules, "next_module")
+    unfinished = types.ModuleType(module)
+    unfinished.__spec__ = ModuleSpec(module, None)
+    unfinished.__spec__._initializing = True  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module, unfinished)
+    watch({}, {module: [lambda: log.append("after")]})
+    assert log == []
+    unfinished.__spec__._initializing = False  # type: ignore[attr-defined]
+    importlib.import_module("next_module")
+    assert log == ["after"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""The dl device in frameworks that have lists of device names, by their own extension points.
+"""The dl device in frameworks that have lists of device names.
 
-Frameworks are not patched. Each module needs only its own framework:
+Frameworks are extended through their extension points; functions that have none are wrapped by
+:mod:`.wrappers`. Each module needs only its own framework:
 :mod:`.accelerate`, :mod:`.transformers`, :mod:`.lightning`, :mod:`.fabric`, :mod:`.safetensors`.
 """
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dl_integrations.when_imported import watch
+from dl_integrations.wrappers import all_wrappers
+from dl_integrations.wrappers.wrapper import Wrapper
 
 
 def autoload() -> None:
@@ -17,6 +19,7 @@ def autoload() -> None:
     A framework may be partially imported now, if it is importing torch. The watched modules are
     therefore those that a framework imports after torch, but before it asks for a device.
     """
+    _start_device()
     trainer = "trainer.connectors.accelerator_connector"
     watch(
         {
@@ -29,8 +32,34 @@ def autoload() -> None:
                 f"{package}.{trainer}": _registration("lightning_names", package)
                 for package in ("lightning.pytorch", "pytorch_lightning")
             },
-        }
+        },
+        after=_wrappers(),
     )
+
+
+def _start_device() -> None:
+    """Start dl before frameworks are changed; torch calls entry points in any order."""
+    from dl_core import _entry
+
+    _entry.autoload()
+
+
+def _wrappers() -> dict[str, list[Callable[[], None]]]:
+    """Return the installations of all wrappers by the module that they follow."""
+    found: dict[str, list[Callable[[], None]]] = {}
+    for wrapper in all_wrappers():
+        found.setdefault(wrapper.after or wrapper.module, []).append(_installation(wrapper))
+    return found
+
+
+def _installation(wrapper: Wrapper) -> Callable[[], None]:
+    def install() -> None:
+        from dl_integrations.device import is_there
+
+        if is_there():
+            wrapper.install()
+
+    return install
 
 
 def _tell_accelerate() -> None:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 import safetensors.torch
 import torch
 
-from dl_integrations.device import index_of
+from dl_integrations.device import DEVICE, index_of
 
-__all__ = ["load_file"]
+__all__ = ["known_device", "load_file"]
 
 
 def load_file(
     filename: str | PathLike[str], device: str | int | torch.device = "cpu"
 ) -> dict[str, torch.Tensor]:
     """Return the tensors of a file by name, on ``device``: ``"dl"``, ``"dl:1"`` or any other."""
-    if not isinstance(device, int):
-        place = torch.device(device)
-        device = index_of(place) if place.type == "dl" else str(place)
-    tensors: dict[str, torch.Tensor] = safetensors.torch.load_file(filename, device=device)
+    tensors: dict[str, torch.Tensor] = safetensors.torch.load_file(
+        filename, device=known_device(device)
+    )
     return tensors
+
+
+def known_device(device: Any) -> Any:
+    """Return the device as safetensors takes it: dl devices by their index."""
+    if isinstance(device, (str, torch.device)) and torch.device(device).type == DEVICE:
+        return index_of(device)
+    return str(device) if isinstance(device, torch.device) else device

@@ -84,6 +84,10 @@ def layer(
 def classifier(hidden: int, classes: int) -> Iterator[Calls]:
     """Return the last layer and the training loss."""
     yield c("Linear", linear(2, hidden, classes, True))
+    yield from training_loss(classes)
+
+
+def training_loss(classes: int) -> Iterator[Calls]:
     scores, labels = f"2x{classes}", T("2", low=0, high=classes - 1, dtype="int64")
     loss = dict(input=scores, target=labels, weight=None, ignore_index=-100, label_smoothing=0.1)
     yield c("CrossEntropyLoss", loss, dtypes="float32")
@@ -134,7 +138,7 @@ def internvl() -> Iterator[Calls]:
 def text(
     *, vocabulary: int, positions: int, hidden: int, classes: int = 0, **of_layer: Any
 ) -> Iterator[Calls]:
-    """Return an encoder or a decoder of words with learned positions, up to its classifier."""
+    """Return an encoder or a decoder of words with learned positions, up to its loss."""
     tokens = of_layer["tokens"]
     for rows, padding in ((vocabulary, 0), (positions, -1)):
         if rows and rows * hidden <= LARGEST // 2:
@@ -142,7 +146,11 @@ def text(
             table = f"{rows}x{hidden}"
             yield c("Embedding", dict(weight=table, indices=words, padding_idx=padding))
     yield from layer(hidden=hidden, **of_layer)
-    yield from classifier(hidden, classes or vocabulary)
+    if classes:
+        yield from classifier(hidden, classes)
+    else:
+        # The last layer of a language model is as large as the table of its words.
+        yield from training_loss(vocabulary)
 
 
 def image(

@@ -1,0 +1,37 @@
+"""``strategy="ddp"``: devices with an index, for which Lightning creates a stream of CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dl_integrations.device import DEVICE
+from dl_integrations.wrappers.wrapper import Wrapper
+
+
+def _wrap(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def determine_ddp_device_ids(self: Any) -> Any:
+        # Without indices, DistributedDataParallel uses the device of the module.
+        return None if self.root_device.type == DEVICE else original(self)
+
+    return determine_ddp_device_ids
+
+
+_TRAINER = "determine_ddp_device_ids", "b99056366e452559"
+_FABRIC = "_determine_ddp_device_ids", "12358b5d56301cf9"
+WRAPPERS = [
+    Wrapper(
+        f"{package}.strategies.ddp",
+        f"DDPStrategy.{name}",
+        ("2.6.6",),
+        digest,
+        'Trainer(devices=2, strategy="ddp")',
+        _wrap,
+    )
+    for package, (name, digest) in (
+        ("lightning.pytorch", _TRAINER),
+        ("pytorch_lightning", _TRAINER),
+        ("lightning.fabric", _FABRIC),
+        ("lightning_fabric", _FABRIC),
+    )
+]
