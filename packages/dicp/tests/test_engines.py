@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from dl_core.cli import main
 from dl_dicp import statistics
 from dl_dicp.options import Options
 from dl_dicp.reports.explain import explain
@@ -125,3 +126,28 @@ def test_one_that_fails_later_is_dropped_then(
 def test_a_name_that_nobody_has_is_refused() -> None:
     with pytest.raises(ValueError, match=r"the option engine must be one of .*, not 'toy'"):
         Options(engine="toy")
+
+
+def test_the_suites_run_against_an_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with installed(tmp_path, monkeypatch):
+        assert main(["dicp", "test", "ops", "-k", "mul | forward", "--engine", "toy"]) == 0
+    (line,) = (x for x in capsys.readouterr().out.splitlines() if x.startswith("engine toy: "))
+    assert int(line.split()[2]) > 0
+
+
+def test_a_suite_fails_if_the_engine_drops_a_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with installed(tmp_path, monkeypatch, FAULTS["computes nonsense"][0]):
+        assert main(["dicp", "test", "ops", "-k", "mul | forward", "--engine", "toy"]) == 1
+    assert "engine toy dropped" in capsys.readouterr().out
+
+
+def test_an_unknown_engine_is_refused_by_the_suites(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["dicp", "test", "ops", "--engine", "none"]) == 2
+    assert "--engine none: unknown engine; there are contract, tiled" in capsys.readouterr().err
+    assert main(["dicp", "test", "patterns", "--engine", "tiled"]) == 2

@@ -32,6 +32,13 @@ def configure(commands: Any) -> None:
         help="compile for fixed sizes, for symbolic ones, or for both (default: false)",
     )
     parser.add_argument(
+        "--engine",
+        default="",
+        metavar="NAME",
+        help="engine for the graphs of ops or models, such as a plugin's (default: that of "
+        "torch.compile); a graph that it accepts and then drops is a failure",
+    )
+    parser.add_argument(
         "--sample", default="1", metavar="N/SEED", help="run one test in N, chosen by the seed"
     )
     parser.add_argument(
@@ -50,12 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _refuse(str(error))
     if problem := _no_device():
         return _refuse(problem)
+    if problem := _engine_problem(arguments):
+        return _refuse(problem)
     if arguments.subject == "patterns":
         return _patterns(selection.text)
     test = run_operators if arguments.subject == "ops" else run_models
     shapes = {"false": ["static"], "true": ["dynamic"], "all": ["static", "dynamic"]}
     try:
-        totals = [test(each, selection, _say) for each in shapes[arguments.dynamic]]
+        totals = [
+            test(each, selection, _say, arguments.engine) for each in shapes[arguments.dynamic]
+        ]
     except ModuleNotFoundError as error:
         return _refuse(str(error))
     if not sum(each.tests for each in totals):
@@ -84,6 +95,18 @@ def _patterns(text: str) -> int:
 def _say(line: str) -> None:
     write_output(f"{line}\n")
     sys.stdout.flush()
+
+
+def _engine_problem(arguments: argparse.Namespace) -> str | None:
+    from dl_dicp.engines import names
+
+    if not arguments.engine:
+        return None
+    if arguments.subject == "patterns":
+        return "--engine applies to ops and models; patterns are tested as graphs"
+    if not names.is_known(arguments.engine):
+        return f"--engine {arguments.engine}: unknown engine; there are {', '.join(names.names())}"
+    return None
 
 
 def _no_device() -> str | None:

@@ -16,6 +16,9 @@ from .interface import GraphEngine
 from .offers import offer_calls
 from .runner import EngineProgram, Memory, places_of, warn_dropped
 
+SIZES_VARY = "the sizes of the graph vary"
+"""Why an engine of a plugin does not run a graph that serves all sizes."""
+
 
 class DelegatingEngine(Engine):
     """Engine that offers calls to a graph engine; the executor runs the calls that it rejects.
@@ -39,7 +42,7 @@ class DelegatingEngine(Engine):
 
     def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
         """See :meth:`Engine.steps`."""
-        engine: GraphEngine | str = "the sizes of the graph vary"
+        engine: GraphEngine | str = SIZES_VARY
         if not self.varying:
             engine = self.open(trace.device)
         if not isinstance(engine, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -20,9 +20,18 @@ TRAINING_STEPS = 20
 RATE = 0.01
 
 
-def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl") -> Report:
+def run(
+    name: str,
+    family: Family,
+    *,
+    dynamic: bool | None,
+    backend: Any = "dl",
+    options: Mapping[str, Any] | None = None,
+) -> Report:
     """Compare inference at each size, and ``TRAINING_STEPS`` training steps at
     alternating sizes.
+
+    :param options: options of the backend.
     """
     report = Report(name)
     with warnings.catch_warnings():
@@ -33,13 +42,17 @@ def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl")
             torch.manual_seed(0)
             model = family.make().to("dl")
             eager = copy.deepcopy(model)
-            compiled = torch.compile(model, backend=backend, dynamic=dynamic)
+            compiled = torch.compile(
+                model, backend=backend, dynamic=dynamic, options=dict(options or {}) or None
+            )
             try:
                 report.problem = part(family, model, eager, compiled, report)
             except Exception as error:  # noqa: BLE001 - any exception is the outcome of the run
                 report.problem = error_line(error)
             seen = statistics.snapshot()
             report.seen.count(compiled=seen.compiled)
+            report.seen.engine_runs.update(seen.engine_runs)
+            report.seen.dropped.update(seen.dropped)
             report.seen.count_run(seen.graphs, seen.calls, list(seen.host_calls.elements()))
             for reason in seen.eager.elements():
                 report.seen.count_eager(reason)

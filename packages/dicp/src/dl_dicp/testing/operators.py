@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,14 +86,21 @@ def cases(dtype: torch.dtype = torch.float32) -> Iterator[Case]:
             yield Case(op, "in-place", dtype)
 
 
-def run(case: Case, *, dynamic: bool, backend: str = "dl") -> Report:
+def run(
+    case: Case, *, dynamic: bool, backend: str = "dl", options: Mapping[str, Any] | None = None
+) -> Report:
     """Run samples of a case eagerly and compiled on dl:0. Each compiled sample runs three times:
-    while it is recorded, as a program, and as a program with other values."""
+    while it is recorded, as a program, and as a program with other values.
+
+    :param options: options of the backend.
+    """
     report = Report(case.name)
     function = _function(case)
     torch._dynamo.reset()
     statistics.reset()
-    compiled = torch.compile(function, backend=backend, dynamic=dynamic)
+    compiled = torch.compile(
+        function, backend=backend, dynamic=dynamic, options=dict(options or {}) or None
+    )
     for sample in _samples(case):
         try:
             _compare(case, function, compiled, sample, report)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from dl_dicp.engines.delegating import SIZES_VARY
 from dl_dicp.testing import exceptions, models, operators
 from dl_dicp.testing.model_list import FAMILIES
 from dl_dicp.testing.operators import Report
@@ -22,6 +24,9 @@ class Totals:
     :ivar mixed: tests with host calls.
     :ivar eager: tests in which a whole graph ran eagerly.
     :ivar fixed: tests with programs for one argument layout although sizes vary.
+    :ivar engine: engine that the tests choose; empty for the default.
+    :ivar runs: graph runs of that engine.
+    :ivar dropped: graphs that it left to the executor, by reason.
     """
 
     tests: int = 0
@@ -32,6 +37,14 @@ class Totals:
     eager: int = 0
     fixed: int = 0
     wrong: list[str] = field(default_factory=list)
+    engine: str = ""
+    runs: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Return the options of the backend."""
+        return {"engine": self.engine} if self.engine else {}
 
     def add(self, report: Report, problem: str | None) -> None:
         """Count one test."""
@@ -43,11 +56,38 @@ class Totals:
         self.fixed += bool(seen.fixed)
         self.mixed += bool(seen.host_calls) and not seen.eager
         self.whole += bool(seen.compiled) and not seen.host_calls and not seen.eager
+        self.runs += seen.engine_runs[self.engine]
+        for (name, reason), count in seen.dropped.items():
+            if name == self.engine:
+                self.dropped[reason] += count
         if problem is not None:
             self.wrong.append(problem)
 
+    def engine_problems(self) -> list[str]:
+        """Return why the engine fails the tests although all results agree.
+
+        The executor runs each graph that an engine drops, so that results stay correct.
+        """
+        if not self.engine or not self.tests:
+            return []
+        found = [
+            f"engine {self.engine} dropped {count} graphs: {reason}"
+            for reason, count in self.dropped.items()
+            if reason != SIZES_VARY
+        ]
+        if not self.runs and not self.dropped:
+            found.append(f"engine {self.engine} accepted no graph")
+        return found
+
     def text(self, what: str) -> str:
-        """Format the counts in one line."""
+        """Format the counts in one line, and those of the engine in another."""
+        if self.engine:
+            runs, varying = self.runs, self.dropped[SIZES_VARY]
+            of_engine = f"{runs} graph runs; {varying} graphs of varying sizes left to the executor"
+            return f"{self._counts(what)}\nengine {self.engine}: {of_engine}"
+        return self._counts(what)
+
+    def _counts(self, what: str) -> str:
         return (
             f"{what}: {self.tests} tests, {self.samples} runs compared; in graphs alone "
             f"{self.whole}, with host calls {self.mixed}, partly eager {self.eager}; {self.fixed} "
@@ -56,14 +96,15 @@ class Totals:
         )
 
 
-def run_operators(shapes: str, selection: Selection, say: Say) -> Totals:
+def run_operators(shapes: str, selection: Selection, say: Say, engine: str = "") -> Totals:
     """Test all selected operators with ``static`` or ``dynamic`` shapes.
 
+    :param engine: engine that runs the graphs; empty for the default.
     :raises ExceptionsError: the list of exceptions is invalid.
     """
     listed = exceptions.load()
     cases = list(operators.cases())
-    totals = Totals()
+    totals = Totals(engine=engine)
     totals.wrong += [
         f"the list of exceptions names {name}, which torch does not have"
         for name in sorted({name for name, _ in listed} - {case.name for case in cases})
@@ -71,26 +112,35 @@ def run_operators(shapes: str, selection: Selection, say: Say) -> Totals:
     with operators.Unseeded(), _Quiet():
         for case in cases:
             if selection.has(case.name):
-                report = operators.run(case, dynamic=shapes == "dynamic")
+                report = operators.run(case, dynamic=shapes == "dynamic", options=totals.options)
                 _count(totals, report, exceptions.unexpected(report, shapes, listed), say)
-    say(totals.text(f"operators, {shapes} shapes"))
-    return totals
+    return _finished(totals, f"operators, {shapes} shapes", say)
 
 
-def run_models(shapes: str, selection: Selection, say: Say) -> Totals:
+def run_models(shapes: str, selection: Selection, say: Say, engine: str = "") -> Totals:
     """Test all selected models.
 
+    :param engine: engine that runs the graphs; empty for the default.
     :raises ModuleNotFoundError: transformers is not installed.
     """
-    totals = Totals()
+    totals = Totals(engine=engine)
     with _Quiet():
         for name, family in FAMILIES.items():
             if selection.has(name):
-                report = models.run(name, family, dynamic=shapes == "dynamic")
+                report = models.run(
+                    name, family, dynamic=shapes == "dynamic", options=totals.options
+                )
                 say(f"{name}: {report.problem or 'agrees with eager'}; {_format_counts(report)}")
                 problem = report.problem and f"{name} ({shapes}): {report.problem}"
                 _count(totals, report, problem, lambda _: None)
-    say(totals.text(f"models, {shapes} shapes"))
+    return _finished(totals, f"models, {shapes} shapes", say)
+
+
+def _finished(totals: Totals, what: str, say: Say) -> Totals:
+    say(totals.text(what))
+    for problem in totals.engine_problems():
+        totals.wrong.append(problem)
+        say(problem)
     return totals
 
 
