@@ -23,9 +23,9 @@ diopiError_t diopiOneHot(
   lib::require_dtype(input, 0x40, "input");
   if (!(call_.has(functions::aclnnOneHot))) {
     call_.note(1, "the library does not have aclnnOneHot");
-  } else if (lib::holds(call_, 1, "not (size(out, -1) == num_classes)", [&] { return (dl::kit::library::size(out, int64_t{-1}) == num_classes); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (num_classes == -1 or num_classes == size(out, -1))", [&] { return ((num_classes == int64_t{-1}) || (num_classes == dl::kit::library::size(out, int64_t{-1}))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnOneHot, {
-            lib::Argument{input}, lib::Argument{num_classes},
+            lib::Argument{input}, lib::Argument{dl::kit::library::size(out, int64_t{-1})},
             lib::Argument{dl::kit::library::filled(call_, lib::Dtype{diopi_dtype_int64}, lib::Ints{int64_t{1}}, static_cast<double>(int64_t{1}))},
             lib::Argument{dl::kit::library::filled(call_, lib::Dtype{diopi_dtype_int64}, lib::Ints{int64_t{1}}, static_cast<double>(int64_t{0}))},
             lib::Argument{int64_t{-1}}, lib::Argument{out}});

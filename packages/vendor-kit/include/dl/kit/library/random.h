@@ -261,11 +261,6 @@ inline Action draw_multinomial(Call&, diopiGeneratorHandle_t generator, const Vi
     refuse(std::to_string(samples) + " samples of " + std::to_string(categories) + " categories");
   return [=](Call& call) {
     const void* const given = read_to_host(call, weights);
-    const bool by_sum = replacement || samples == 1;
-    const RandomStream stream(generator, by_sum ? out.numel() : weights.numel(), 2);
-    const auto uniform = [&](int64_t i) {
-      return static_cast<double>(stream.long_word(i) >> 11) * 0x1p-53;
-    };
     const auto weight = [&](int64_t row, int64_t category) {
       return load(given, row * categories + category, weights.dtype);
     };
@@ -278,6 +273,11 @@ inline Action draw_multinomial(Call&, diopiGeneratorHandle_t generator, const Vi
     for (const double total : totals) {
       if (!(total > 0.0) || !std::isfinite(total)) refuse("the sum of weights is not positive");
     }
+    const bool by_sum = replacement || samples == 1;
+    const RandomStream stream(generator, by_sum ? out.numel() : weights.numel(), 2);
+    const auto uniform = [&](int64_t i) {
+      return static_cast<double>(stream.long_word(i) >> 11) * 0x1p-53;
+    };
     fill_from_host(call, out, [&](void* memory) {
       const int64_t rows = out.numel() / samples;
       for (int64_t row = 0; row < rows; ++row) {
