@@ -254,15 +254,23 @@ def fuzz_operators(session: nox.Session) -> None:
     session.run(*command, *session.posargs, env=env, external=True)
 
 
-@nox.session(name="library-mutations", venv_backend="none", requires=["toolchain"], default=False)
+@nox.session(name="library-mutations", venv_backend="none", requires=["environment"], default=False)
 def library_mutations(session: nox.Session) -> None:
-    """Mutate descriptions of operators; with `-- --csrc DIR`, also run the conformance suite."""
+    """Mutate descriptions of operators; `-- --simulate` also runs the conformance suite."""
     _, env = source_path("packages/*/src")
-    for path in sorted(ROOT.glob("packages/*/library/library.yaml")):
-        folder = str(path.parent.relative_to(ROOT))
-        report = str(BUILD / "mutations" / f"{path.parents[1].name}.json")
-        command = (python_of(session, "toolchain"), "-m", "tools.library_mutations", folder)
-        session.run(*command, "--json", report, *session.posargs, env=env, external=True)
+    python = python_of(session, "environment")
+    options = [option for option in session.posargs if option != "--simulate"]
+    for path in sorted(ROOT.glob("packages/vendor-*/library/library.yaml")):
+        package = path.parents[1]
+        vendor = package.name.removeprefix("vendor-")
+        report = str(BUILD / "mutations" / f"{package.name}.json")
+        command = [python, "-m", "tools.library_mutations", str(path.parent.relative_to(ROOT))]
+        variables = dict(env)
+        if len(options) < len(session.posargs):
+            variables = simulated_build(session, python, vendor)
+            version = f'DL_{vendor.upper()}_VERSION="0"'
+            command += ["--csrc", str(package / "csrc"), "--define", version, "--vendor", vendor]
+        session.run(*command, "--json", report, *options, env=variables, external=True)
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
@@ -507,8 +515,22 @@ def new_vendor(session: nox.Session) -> None:
 
 # share-VENDOR runs one in so many cases of the conformance suite, others for each commit.
 ONE_OF_CASES = 150
+# Simulated devices whose kernels are compiled functions of the processor take less time for a case.
+ONE_OF_SIMULATED = 10
 # Timeout of a case on a driver from packages, which compiles a kernel when it first runs.
 COMPILING = ("--seconds", "300")
+
+
+def seeded_sample(session: nox.Session, parts: int) -> tuple[str, str]:
+    """Return the option of the suite for one in ``parts`` cases, chosen by the commit."""
+    commit = ("git", "rev-parse", "--short=7", "HEAD")
+    seed = int(str(session.run(*commit, external=True, silent=True)), 16)
+    return "--sample", f"{parts}/{seed}"
+
+
+def simulated_script(vendor: str) -> Path:
+    """Return the path of the script that builds a vendor's wheel for simulated devices."""
+    return ROOT / "packages" / f"vendor-{vendor}" / "tools" / "simulated.py"
 
 
 def add_share(vendor: str) -> None:
@@ -526,9 +548,7 @@ def add_share(vendor: str) -> None:
         env = {**driver, "DL_VENDORS": vendor}
         folder = f"packages/vendor-{vendor}/tests"
         failed = run_tests(session, python, [(folder, env)])
-        commit = ("git", "rev-parse", "--short=7", "HEAD")
-        seed = int(str(session.run(*commit, external=True, silent=True)), 16)
-        options = ("--sample", f"{ONE_OF_CASES}/{seed}", *COMPILING)
+        options = (*seeded_sample(session, ONE_OF_CASES), *COMPILING)
         run_conformance(session, python, vendor, env, options)
         if failed:
             session.error(f"failed: {', '.join(failed)}")
@@ -537,6 +557,22 @@ def add_share(vendor: str) -> None:
     requires = ["environment", *driver_session(vendor)]
     name = f"share-{vendor}"
     nox.session(name=name, venv_backend="none", requires=requires, default=False)(share)
+
+
+def add_simulated_share(vendor: str) -> None:
+    """Add share-VENDOR: a part of the suite on simulated devices, which are built first."""
+    if driver_packages(vendor) is not None or not simulated_script(vendor).exists():
+        return
+
+    def share(session: nox.Session) -> None:
+        python = python_of(session, "environment")
+        env = simulated_build(session, python, vendor)
+        options = ("--simulate", *seeded_sample(session, ONE_OF_SIMULATED))
+        run_conformance(session, python, vendor, env, options)
+
+    share.__doc__ = f"Run a part of the conformance suite on simulated devices of {vendor}."
+    name = f"share-{vendor}"
+    nox.session(name=name, venv_backend="none", requires=["environment"], default=False)(share)
 
 
 def add_device_tests(vendor: str) -> None:
@@ -583,7 +619,7 @@ def simulated_build(session: nox.Session, python: str, vendor: str) -> dict[str,
 
     :returns: variables with which Python finds it first.
     """
-    script = ROOT / "packages" / f"vendor-{vendor}" / "tools" / "simulated.py"
+    script = simulated_script(vendor)
     if not script.exists():
         return {}
     folder = BUILD / f"{vendor}-simulated"
@@ -638,6 +674,7 @@ CONFORMANCE: list[str] = []
 for found_vendor in vendors():
     add_driver(found_vendor)
     add_share(found_vendor)
+    add_simulated_share(found_vendor)
     add_conformance(found_vendor)
     add_device_tests(found_vendor)
     add_models(found_vendor)
