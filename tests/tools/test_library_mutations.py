@@ -28,7 +28,7 @@ SIGNATURES = {
 OPERATORS = """\
 diopiLinear:
   - {when: bias, calls: ["toyMatmul(input, t(weight), out)", "toyAdd(out, bias, out)"]}
-  - {call: "toyMatmul(input, t(weight), out)"}
+  - {when: not bias, call: "toyMatmul(input, t(weight), out)"}
 """
 
 

@@ -7,12 +7,18 @@ import json
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dl_vendor_kit.library.model import load
 
 from .mutations import draw
-from .stages import Conformance, Stage, generator_stage, judge
+from .stages import Conformance, Verdict, generator_stage, judge, simulated_driver
+
+
+def _print(verdict: Verdict) -> None:
+    sys.stdout.write(f"{verdict.stage or 'SURVIVED'}: {verdict.mutation.name}\n")
+    sys.stdout.flush()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -25,8 +31,9 @@ def main(argv: list[str] | None = None) -> int:
     add("--operators", nargs="+", help="names of operators (default: all)")
     add("--csrc", type=Path, help="folder of the vendor's sources: also run the conformance suite")
     add("--define", action="append", default=[], help="macro for the vendor's sources")
-    add("--fakes", type=Path, help="folder of the fake libraries, for LD_LIBRARY_PATH")
+    add("--vendor", help="installed vendor whose simulated driver the suite uses")
     add("--sample", default="1/0", help="share of the conformance cases (default: 1/0, all)")
+    add("--jobs", type=int, default=1, help="mutations that are judged at a time (default: 1)")
     add("--json", type=Path, help="path of a report")
     add("--at-least", type=float, default=0.0, help="share that must be rejected (default: 0)")
     arguments = parser.parse_args(argv)
@@ -36,25 +43,30 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     named = set(arguments.operators or ())
     entries = [x for x in data.entries if not named or x.name in named]
-    stages: list[Stage] = [generator_stage(data.library)]
-    verdicts = []
-    with tempfile.TemporaryDirectory(prefix="mutations-") as scratch:
-        if arguments.csrc is not None:
-            stages.append(
-                Conformance(
-                    data.library,
-                    arguments.csrc,
-                    arguments.define,
-                    arguments.fakes,
-                    arguments.sample,
-                    Path(scratch),
-                )
+    drawn = draw(data.library, entries, arguments.count, arguments.seed)
+    generator = generator_stage(data.library)
+    verdicts = [judge(mutation, [generator]) for mutation in drawn]
+    if arguments.csrc is not None:
+        left = [verdict.mutation for verdict in verdicts if not verdict.stage]
+        with tempfile.TemporaryDirectory(prefix="mutations-") as scratch:
+            conformance = Conformance(
+                data.library,
+                arguments.csrc,
+                arguments.define,
+                simulated_driver(arguments.vendor) if arguments.vendor else {},
+                arguments.sample,
+                Path(scratch),
             )
-        for mutation in draw(data.library, entries, arguments.count, arguments.seed):
-            verdict = judge(mutation, stages)
-            verdicts.append(verdict)
-            sys.stdout.write(f"{verdict.stage or 'SURVIVED'}: {mutation.name}\n")
-            sys.stdout.flush()
+            conformance.prepare(mutation.entry.name for mutation in left)
+            with ThreadPoolExecutor(arguments.jobs) as pool:
+                judged = pool.map(lambda mutation: judge(mutation, [conformance]), left)
+                verdicts = [verdict for verdict in verdicts if verdict.stage]
+                for verdict in judged:
+                    verdicts.append(verdict)
+                    _print(verdict)
+    else:
+        for verdict in verdicts:
+            _print(verdict)
     counts = Counter(verdict.stage or "survived" for verdict in verdicts)
     rejected = len(verdicts) - counts["survived"]
     share = rejected / max(len(verdicts), 1)

@@ -7,7 +7,8 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,10 +16,13 @@ from typing import Protocol
 from diopi_proto import include_dir as contract_dir
 from dl_vendor_kit import include_dir
 from dl_vendor_kit.library import emit
-from dl_vendor_kit.library.check import Checked, check
+from dl_vendor_kit.library.check import check
 from dl_vendor_kit.library.model import Data, Library
 
 from .mutations import Mutation
+
+MOST_NAMES = 2000
+"""Maximum number of cases in a command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,22 @@ def generator_stage(library: Library) -> Stage:
     return _Generator(library)
 
 
+def simulated_driver(vendor: str) -> dict[str, str]:
+    """Return the environment variables that select the simulated driver of an installed vendor."""
+    from dl_conformance.target import of_vendor
+
+    target, _ = of_vendor(vendor, simulate=True)
+    return target.simulated or {}
+
+
 class Conformance:
     """The conformance suite on the vendor's sources with the mutated operator.
 
+    All sources are compiled once. For each mutation only the mutated operator is, which precedes
+    the original one in the linker's command.
+
     :param scratch: existing folder for objects, libraries and reports; the caller removes it.
+    :param variables: environment variables that select a simulated driver.
     """
 
     name = "conformance"
@@ -78,7 +94,7 @@ class Conformance:
         library: Library,
         csrc: Path,
         defines: Sequence[str],
-        fakes: Path | None,
+        variables: Mapping[str, str],
         sample: str,
         scratch: Path,
     ) -> None:
@@ -86,47 +102,75 @@ class Conformance:
         self._csrc = csrc.resolve()
         self._defines = [f"-D{x}" for x in defines]
         self._sample = sample
-        self._env = dict(os.environ)
-        if fakes is not None:
-            paths = (str(fakes.resolve()), os.environ.get("LD_LIBRARY_PATH", ""))
-            self._env["LD_LIBRARY_PATH"] = os.pathsep.join(x for x in paths if x)
+        self._env = {**os.environ, **variables}
         self._folder = scratch
-        # A vendor may also look for them next to its own library.
-        for library_file in [] if fakes is None else fakes.glob("*.so"):
-            (self._folder / library_file.name).symlink_to(library_file.resolve())
-        self._objects = {
-            source: self._compile(source, f"{number}.o")
-            for number, source in enumerate(sorted(self._csrc.rglob("*.cpp")))
-        }
+        self._originals = self._compile_originals()
         self._expected: dict[str, dict[str, str]] = {}
+
+    def prepare(self, operators: Iterable[str]) -> None:
+        """Run the suite on the original operators."""
+        wanted = {*operators} - self._expected.keys()
+        self._expected.update({name: {} for name in wanted})
+        if not wanted:
+            return
+        from dl_conformance.catalog import all_cases
+
+        # Calls of models are the same calls with larger tensors.
+        chosen = [x for x in all_cases() if x.operator in wanted and not x.models]
+        operator_of = {case.name: case.operator for case in chosen}
+        target = self._folder / "original"
+        target.mkdir(exist_ok=True)
+        library = self._link((), target)
+        for names in batches([*operator_of]):
+            for name, outcome in self._outcomes(library, names, target).items():
+                if outcome == "passed":
+                    self._expected[operator_of[name]][name] = outcome
 
     def __call__(self, mutation: Mutation) -> str:
         operator = mutation.entry.name
-        if operator not in self._expected:
-            self._expected[operator] = self._outcomes(self._link({}), operator)
+        self.prepare([operator])
         expected = self._expected[operator]
-        if not any(outcome == "passed" for outcome in expected.values()):
+        if not expected:
             return ""
-        checked = check(Data(self._library, [mutation.entry]))
-        try:
-            mutated = self._compile_entry(checked)
-        except RuntimeError as error:
-            return f"the compiler refuses it: {error}"
-        found = self._outcomes(self._link(mutated), operator)
-        worse = [
-            case for case, outcome in expected.items() if outcome == "passed" != found.get(case)
-        ]
+        found: dict[str, str] = {}
+        with tempfile.TemporaryDirectory(dir=self._folder) as name:
+            folder = Path(name)
+            try:
+                changed = self._compile_entry(mutation, folder)
+            except RuntimeError as error:
+                return f"the compiler refuses it: {error}"
+            library = self._link((changed,), folder)
+            for names in batches([*expected]):
+                found.update(self._outcomes(library, names, folder))
+        worse = [case for case, outcome in expected.items() if outcome != found.get(case)]
         if not worse:
             return ""
         return f"{len(worse)} cases no longer pass, such as {worse[0]}: {found.get(worse[0])}"
 
+    def _compile_originals(self) -> list[Path]:
+        generated = self._csrc / "generated"
+        families = sorted(generated.glob("*.cpp"))
+        joined = self._folder / "joined.cpp"
+        joined.write_text("".join(f'#include "{x}"\n' for x in families), encoding="utf-8")
+        others = [x for x in sorted(self._csrc.rglob("*.cpp")) if x not in families]
+        # Precompiled headers, with which a mutation compiles in less than a second.
+        headers = ["dl/kit/library/call.h", "dl/kit/library/helpers.h", "dl/kit/library/random.h"]
+        headers += [str(generated / f"{x}.gen.h") for x in ("functions", "operators")]
+        headers += self._library.headers
+        prefix = self._folder / "prefix.h"
+        prefix.write_text("".join(f'#include "{x}"\n' for x in headers), encoding="utf-8")
+        self._compile(prefix, self._folder / "prefix.h.gch", "-x", "c++-header")
+        return [
+            self._compile(source, self._folder / f"{number}.o")
+            for number, source in enumerate((joined, *others))
+        ]
+
     def _flags(self) -> list[str]:
-        folders = (self._csrc, include_dir(), contract_dir())
+        folders = (self._csrc, self._csrc / "generated", include_dir(), contract_dir())
         includes = [f"-I{folder}" for folder in folders]
         return ["-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", *self._defines, *includes]
 
-    def _compile(self, source: Path, name: str, *more: str) -> Path:
-        target = self._folder / name
+    def _compile(self, source: Path, target: Path, *more: str) -> Path:
         compiler = shlex.split(os.environ.get("CXX", "g++"))
         command = [*compiler, *self._flags(), *more, "-c", str(source), "-o", str(target)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -134,39 +178,42 @@ class Conformance:
             raise RuntimeError(done.stderr.splitlines()[0] if done.stderr else str(source))
         return target
 
-    def _compile_entry(self, checked: Checked) -> dict[str, Path]:
-        """Compile its family with the mutated operator in place of the original one."""
+    def _compile_entry(self, mutation: Mutation, folder: Path) -> Path:
+        """Compile the mutated operator alone."""
+        checked = check(Data(self._library, [mutation.entry]))
         entry = checked.entries[0]
-        generated = self._csrc / "generated"
+        source = folder / "mutated.cpp"
         text = emit.family_source(checked, entry.entry.family, checked.entries)
-        name = entry.operator.name
-        source = generated / f"{entry.entry.family}.gen.cpp"
-        whole = source.read_text(encoding="utf-8")
-        start, end = _bounds(whole, name)
-        mine = text[slice(*_bounds(text, name))]
-        changed = self._folder / "mutated.cpp"
-        changed.write_text(whole[:start] + mine + whole[end:], encoding="utf-8")
-        # Quoted includes are next to the original.
-        return {str(source): self._compile(changed, "mutated.o", f"-I{generated}")}
+        source.write_text(f'#include "prefix.h"\n{text}', encoding="utf-8")
+        return self._compile(source, folder / "mutated.o", f"-I{self._folder}")
 
-    def _link(self, changed: dict[str, Path]) -> Path:
-        objects = [str(changed.get(str(x), made)) for x, made in self._objects.items()]
-        target = self._folder / "libmutated.so"
+    def _link(self, changed: Iterable[Path], folder: Path) -> Path:
+        objects = map(str, (*changed, *self._originals))
+        target = folder / "libmutated.so"
         compiler = shlex.split(os.environ.get("CXX", "g++"))
-        command = [*compiler, "-shared", "-pthread", *objects, "-o", str(target), "-ldl"]
-        subprocess.run(command, check=True, capture_output=True)
+        # The first definition of an operator is used.
+        command = [*compiler, "-shared", "-pthread", "-Wl,-z,muldefs", *objects]
+        subprocess.run([*command, "-o", str(target), "-ldl"], check=True, capture_output=True)
         return target
 
-    def _outcomes(self, library: Path, operator: str) -> dict[str, str]:
-        report = self._folder / "report.json"
+    def _outcomes(self, library: Path, names: Iterable[str], folder: Path) -> dict[str, str]:
+        """Return the outcomes of cases; none if the process ends without a report."""
+        report = folder / "report.json"
         report.unlink(missing_ok=True)
-        options = ("--fname", operator, "--sample", self._sample, "--jobs", "1", "--seconds", "20")
+        cases = [word for name in names for word in ("--case", name)]
+        options = ("--sample", self._sample, "--jobs", "1", "--seconds", "20")
         module = [sys.executable, "-m", "dl_conformance", "--library", str(library)]
-        command = [*module, *options, "--json", str(report)]
+        command = [*module, *cases, *options, "--json", str(report)]
         subprocess.run(command, env=self._env, capture_output=True, check=False)
         if not report.is_file():
             return {}
         return outcomes_of(json.loads(report.read_text(encoding="utf-8")))
+
+
+def batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Return parts of a list that fit into a command line."""
+    for start in range(0, len(names), MOST_NAMES):
+        yield names[start : start + MOST_NAMES]
 
 
 def outcomes_of(report: dict[str, object]) -> dict[str, str]:
@@ -174,10 +221,3 @@ def outcomes_of(report: dict[str, object]) -> dict[str, str]:
     rows = report["cases"]
     assert isinstance(rows, list)
     return {str(row["name"]): str(row["status"]) for row in rows}
-
-
-def _bounds(text: str, operator: str) -> tuple[int, int]:
-    """Return where the function of an operator begins and ends in generated code."""
-    start = text.index(f"diopiError_t {operator}(")
-    end = text.find("\n}\n", start) + 3
-    return start, end
