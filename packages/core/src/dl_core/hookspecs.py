@@ -49,17 +49,6 @@ def dl_cli_commands() -> Sequence[Command]:  # type: ignore[empty-body]
 
 
 @hookspec
-def dl_graph_backends() -> Sequence[Contribution]:  # type: ignore[empty-body]
-    """Add graph compilers, chosen by ``torch.compile(model, backend=<name>)``.
-
-    ``load`` returns the backend: ``(torch.fx.GraphModule, list[torch.Tensor]) -> callable``, the
-    signature of ``torch.compile`` backends.
-
-    This release does not call the hook yet.
-    """
-
-
-@hookspec
 def dl_graph_engines() -> Sequence[Contribution]:  # type: ignore[empty-body]
     """Add engines that run contract graphs. dl-dicp uses them for compiled models if
     ``torch.compile(model, backend="dl", options={"engine": <name>})`` requests one.
@@ -75,31 +64,6 @@ def dl_graph_patterns() -> Sequence[Contribution]:  # type: ignore[empty-body]
     applies them to compiled models after its own patterns.
 
     ``load`` returns a ``dl_dicp.patterns.Pattern``.
-    """
-
-
-@hookspec
-def dl_kernel_toolchains() -> Sequence[Contribution]:  # type: ignore[empty-body]
-    """Add kernel compilers, for vendors whose kernel extension has no compiler.
-
-    ``load`` returns ``(source: str, architecture: str, options: Sequence[str]) -> bytes``: code
-    that the vendor's kernel extension can load. The contribution's name is the language, as in
-    ``dl_kernel_properties_t.languages``. For invalid source it raises a ``ValueError`` with the
-    compiler's log.
-
-    This release does not call the hook yet.
-    """
-
-
-@hookspec
-def dl_tuning_spaces() -> Sequence[Contribution]:  # type: ignore[empty-body]
-    """Add tuning spaces; the name is that of the kernel or operator.
-
-    ``load`` returns ``(problem: Mapping[str, int | str]) -> Iterable[Mapping[str, int | str]]``:
-    all configurations worth trying for a problem (sizes, dtypes, the architecture), beginning with
-    the default one.
-
-    This release does not call the hook yet.
     """
 
 

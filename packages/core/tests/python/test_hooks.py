@@ -11,13 +11,10 @@ from dl_core.manager import PluginManager
 
 HOOKS = [
     "dl_conformance_profiles",
-    "dl_graph_backends",
     "dl_graph_engines",
     "dl_graph_patterns",
-    "dl_kernel_toolchains",
     "dl_op_tools",
     "dl_tuned_databases",
-    "dl_tuning_spaces",
 ]
 
 # Called before a test adds its own plugins.
@@ -101,15 +98,15 @@ def test_invalid_contributions_are_reported_and_left_out(
 
 def test_a_name_belongs_to_one_plugin_which_may_have_others(on_path: Wheels) -> None:
     two = "return [Contribution(n, 'A stub.', lambda: 2) for n in ('mine', 'fast')]"
-    on_path.add("dl-aaa", source("dl_graph_backends", two), name="aaa")
-    on_path.add("dl-fast", source("dl_graph_backends", one("fast")), name="fast")
+    on_path.add("dl-aaa", source("dl_graph_engines", two), name="aaa")
+    on_path.add("dl-fast", source("dl_graph_engines", one("fast")), name="fast")
     manager = load()
-    found = manager.contributions("dl_graph_backends")
+    found = manager.contributions("dl_graph_engines")
     assert [(record.name, c.name) for record, c in found] == [("fast", "fast"), ("aaa", "mine")]
     (problem,) = manager.problems
-    assert "the name 'fast' in dl_graph_backends is also claimed by dl-fast 1.2" in problem
+    assert "the name 'fast' in dl_graph_engines is also claimed by dl-fast 1.2" in problem
     # The losing plugin is still called.
-    assert len(manager.contributions("dl_graph_backends")) == 2
+    assert len(manager.contributions("dl_graph_engines")) == 2
 
 
 def test_no_plugin_is_nothing() -> None:
