@@ -80,12 +80,14 @@ diopiError_t dlopAttention(
   }
   if (!(call_.has(functions::aclnnLogicalNot) && call_.has(functions::aclnnFlashAttentionScore) && call_.has(functions::aclnnLog) && call_.has(functions::aclnnAdd))) {
     call_.note(3, "the library does not have one of aclnnLogicalNot, aclnnFlashAttentionScore, aclnnLog, aclnnAdd");
-  } else if (lib::holds(call_, 3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))", [&] { return (lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2}))))); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and ndim(q) == 4 and same_shape(q, out) and same_shape(k, v) and (not lse or (dtype(lse) == float32 and ndim(lse) == 3 and size(lse, 2) == size(q, 2))))", [&] { return (lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(k, v) && ((!lib::present(lse)) || (lib::equal(dl::kit::library::dtype(lse), lib::Dtype{diopi_dtype_float32}) && (dl::kit::library::ndim(lse) == int64_t{3}) && (dl::kit::library::size(lse, int64_t{2}) == dl::kit::library::size(q, int64_t{2}))))); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         const lib::View tmp_max8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_sum8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
         const lib::View tmp_log8 = call_.temporary(lib::dtype(tmp_max8), lib::shape(tmp_max8));
-        const lib::View tmp_hidden = call_.temporary(lib::dtype(mask), lib::shape(mask));
-        plan_.call(functions::aclnnLogicalNot, {lib::Argument{mask}, lib::Argument{tmp_hidden}});
+        const lib::View tmp_hidden = call_.temporary(lib::Dtype{diopi_dtype_bool}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(mask, int64_t{1}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(k, int64_t{2})});
+        plan_.call(functions::aclnnLogicalNot, {
+            lib::Argument{dl::kit::library::expanded(mask, tmp_hidden)},
+            lib::Argument{tmp_hidden}});
         plan_.call(functions::aclnnFlashAttentionScore, {
             lib::Argument{q}, lib::Argument{k}, lib::Argument{v}, lib::Argument{}, lib::Argument{},
             lib::Argument{}, lib::Argument{tmp_hidden}, lib::Argument{}, lib::Argument{scale},
@@ -181,15 +183,17 @@ diopiError_t dlopAttentionBackward(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnInplaceOne) && call_.has(functions::aclnnLogicalNot) && call_.has(functions::aclnnFlashAttentionScoreGrad))) {
     call_.note(3, "the library does not have one of aclnnInplaceCopy, aclnnInplaceOne, aclnnLogicalNot, aclnnFlashAttentionScoreGrad");
-  } else if (lib::holds(call_, 3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and size(mask, 2) == size(q, 2) and size(mask, 3) == size(k, 2) and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))", [&] { return (lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::size(mask, int64_t{2}) == dl::kit::library::size(q, int64_t{2})) && (dl::kit::library::size(mask, int64_t{3}) == dl::kit::library::size(k, int64_t{2})) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v)); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 3, "not (mask and not is_causal and ndim(mask) == 4 and dtype(mask) == bool and ndim(q) == 4 and same_shape(k, v) and same_shape(q, out) and same_shape(q, grad_out) and same_shape(q, grad_q) and same_shape(k, grad_k) and same_shape(v, grad_v))", [&] { return (lib::present(mask) && (!is_causal) && (dl::kit::library::ndim(mask) == int64_t{4}) && lib::equal(dl::kit::library::dtype(mask), lib::Dtype{diopi_dtype_bool}) && (dl::kit::library::ndim(q) == int64_t{4}) && dl::kit::library::same_shape(k, v) && dl::kit::library::same_shape(q, out) && dl::kit::library::same_shape(q, grad_out) && dl::kit::library::same_shape(q, grad_q) && dl::kit::library::same_shape(k, grad_k) && dl::kit::library::same_shape(v, grad_v)); }) && lib::attempt(call_, 3, [&](lib::Plan& plan_) {
         const lib::View tmp_lse8 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(q, int64_t{1}), dl::kit::library::size(q, int64_t{2}), int64_t{8}});
         const lib::View tmp_one8 = call_.temporary(lib::dtype(tmp_lse8), lib::shape(tmp_lse8));
-        const lib::View tmp_hidden = call_.temporary(lib::dtype(mask), lib::shape(mask));
+        const lib::View tmp_hidden = call_.temporary(lib::Dtype{diopi_dtype_bool}, lib::Ints{dl::kit::library::size(q, int64_t{0}), dl::kit::library::size(mask, int64_t{1}), dl::kit::library::size(q, int64_t{2}), dl::kit::library::size(k, int64_t{2})});
         plan_.call(functions::aclnnInplaceCopy, {
             lib::Argument{tmp_lse8},
             lib::Argument{dl::kit::library::expanded(dl::kit::library::unsqueeze(lse, int64_t{-1}), tmp_lse8)}});
         plan_.call(functions::aclnnInplaceOne, {lib::Argument{tmp_one8}});
-        plan_.call(functions::aclnnLogicalNot, {lib::Argument{mask}, lib::Argument{tmp_hidden}});
+        plan_.call(functions::aclnnLogicalNot, {
+            lib::Argument{dl::kit::library::expanded(mask, tmp_hidden)},
+            lib::Argument{tmp_hidden}});
         plan_.call(functions::aclnnFlashAttentionScoreGrad, {
             lib::Argument{q}, lib::Argument{k}, lib::Argument{v}, lib::Argument{grad_out},
             lib::Argument{}, lib::Argument{}, lib::Argument{}, lib::Argument{tmp_hidden},

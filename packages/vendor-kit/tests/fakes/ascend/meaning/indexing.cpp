@@ -96,7 +96,9 @@ MEANING(Index) {
   demand(found[0].sizes() == out.sizes(), "out does not have the shape of the indexed tensor");
   assign(out, found[0]);
 }
+// unsafe skips checks of the indices.
 MEANING(IndexPutImpl) {
+  demand(!unsafe, "unsafe indices are not simulated");
   const std::vector<Tensor> list = advanced(indices);
   RUN(diopiIndexPutInp, selfRef, values, Handles(list), indices.size(), accumulate);
 }
