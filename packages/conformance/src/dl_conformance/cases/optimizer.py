@@ -20,6 +20,7 @@ CASES = [
         dict(STEP, momentum=0.75, dampening=0.25, nesterov=False),
         dict(STEP, momentum=0.75, dampening=0.0, nesterov=True),
         dict(STEP, buf=None, momentum=0.0, dampening=0.0, nesterov=False),
+        dict(STEP, weight_decay=0.0, momentum=0.75, dampening=0.0, nesterov=False),
         layouts=("transposed", "strided", "offset"),
     ),
     calls(
@@ -27,6 +28,7 @@ CASES = [
         dict(ADAM, max_exp_avg_sq=None, step=3, amsgrad=False),
         dict(ADAM, max_exp_avg_sq=T("7x33", low=0.125, high=1), step=3, amsgrad=True),
         dict(ADAM, max_exp_avg_sq=None, step=1, amsgrad=False),
+        dict(ADAM, weight_decay=0.0, max_exp_avg_sq=None, step=3, amsgrad=False),
         layouts=LAYOUTS,
     ),
     *(
@@ -49,33 +51,39 @@ CASES = [
     ),
     calls(
         "Adadelta",
-        dict(
-            param="7x33",
-            grad="7x33",
-            square_avg=square("7x33"),
-            acc_delta=square("7x33"),
-            lr=0.5,
-            rho=0.9,
-            eps=1e-6,
-            weight_decay=0.125,
+        *(
+            dict(
+                param="7x33",
+                grad="7x33",
+                square_avg=square("7x33"),
+                acc_delta=square("7x33"),
+                lr=0.5,
+                rho=0.9,
+                eps=1e-6,
+                weight_decay=weight_decay,
+            )
+            for weight_decay in (0.125, 0.0)
         ),
         layouts=LAYOUTS,
     ),
     *(
         calls(
             "Rmsprop",
-            dict(
-                param="7x33",
-                grad=T("7x33", low=0.5, high=1),
-                square_avg=T("7x33", low=1, high=2),
-                grad_avg=T("7x33", low=0.125, high=0.5) if centered else None,
-                momentum_buf="7x33" if momentum else None,
-                lr=0.01,
-                alpha=0.9,
-                eps=1e-6,
-                weight_decay=0.125,
-                momentum=momentum,
-                centered=centered,
+            *(
+                dict(
+                    param="7x33",
+                    grad=T("7x33", low=0.5, high=1),
+                    square_avg=T("7x33", low=1, high=2),
+                    grad_avg=T("7x33", low=0.125, high=0.5) if centered else None,
+                    momentum_buf="7x33" if momentum else None,
+                    lr=0.01,
+                    alpha=0.9,
+                    eps=1e-6,
+                    weight_decay=weight_decay,
+                    momentum=momentum,
+                    centered=centered,
+                )
+                for weight_decay in (0.125, 0.0)
             ),
             layouts=LAYOUTS,
         )
