@@ -22,6 +22,8 @@ from dl_vendor_kit.library.expressions import (
 )
 from dl_vendor_kit.library.model import Case, Entry, Library, Text
 
+_WORDS = {"if", "not", "and", "or", "in", "null", "true", "false"}
+
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
@@ -101,16 +103,15 @@ def _variants(library: Library, expression: Expression) -> Iterator[tuple[str, E
             del operands
         case Operation(operator="-" | "/", operands=(left, right)):
             yield "exchanged operands", replace(expression, operands=(right, left))
-        case Items(items=items) if len(items) > 1 and items[0] != items[1]:
+        case Items(items=items):
             yield "exchanged list", replace(expression, items=(*reversed(items),))
         case Call(arguments=arguments):
             for name in _same_signature(library, expression):
                 yield "wrong helper", replace(expression, function=name)
             for i in range(len(arguments) - 1):
-                if arguments[i] != arguments[i + 1]:
-                    order = list(arguments)
-                    order[i], order[i + 1] = order[i + 1], order[i]
-                    yield "exchanged arguments", replace(expression, arguments=tuple(order))
+                order = list(arguments)
+                order[i], order[i + 1] = order[i + 1], order[i]
+                yield "exchanged arguments", replace(expression, arguments=tuple(order))
             for i in range(len(arguments)):
                 kept = arguments[:i] + arguments[i + 1 :]
                 yield "dropped argument", replace(expression, arguments=kept)
@@ -154,8 +155,11 @@ def _of_call(library: Library, text: Text) -> Iterator[tuple[str, Text]]:
     except ExpressionError:
         return
     tail = "" if step.condition is None else f" if {render(step.condition)}"
+    right = render(step.call)
     for kind, wrong in _everywhere(library, step.call):
-        yield kind, replace(text, text=render(wrong) + tail)
+        # An exchange of equal parts changes nothing.
+        if render(wrong) != right:
+            yield kind, replace(text, text=render(wrong) + tail)
     if step.condition is not None:
         yield "dropped if", replace(text, text=render(step.call))
         negated = f"{render(step.call)} if not {render(step.condition)}"
@@ -178,6 +182,11 @@ def _of_call(library: Library, text: Text) -> Iterator[tuple[str, Text]]:
                 yield "wrong function", replace(text, text=render(wrong_call) + tail)
 
 
+def _names(text: Text) -> set[str]:
+    """Return the parameters and temporaries of a call; without a common one, order is free."""
+    return set(re.findall(r"\$?\b[a-z_]\w*\b(?!\()", text.text)) - _WORDS
+
+
 def _of_case(library: Library, case: Case) -> Iterator[tuple[str, str, Case]]:
     for i, text in enumerate(case.calls):
         for kind, wrong in _of_call(library, text):
@@ -187,7 +196,7 @@ def _of_case(library: Library, case: Case) -> Iterator[tuple[str, str, Case]]:
         if len(case.calls) > 1:
             calls = case.calls[:i] + case.calls[i + 1 :]
             yield "dropped call", case.calls[i].text, replace(case, calls=calls)
-        if i + 1 < len(case.calls):
+        if i + 1 < len(case.calls) and _names(case.calls[i]) & _names(case.calls[i + 1]):
             order = list(case.calls)
             order[i], order[i + 1] = order[i + 1], order[i]
             change = f"{order[i + 1].text} after {order[i].text}"
