@@ -73,6 +73,8 @@ void check_helpers() {
   CHECK(lib::pair({7}) == (lib::Ints{7, 7}) && lib::pair({1, 2}) == (lib::Ints{1, 2}));
   CHECK(declines([] { lib::pair({1, 2, 3}); }) && declines([] { lib::triple({1, 2}); }));
   CHECK(lib::dims({}, x) == (lib::Ints{0, 1}) && lib::dims({1}, x) == lib::Ints{1});
+  const lib::Views flat = lib::flat_all({x, made({})});
+  CHECK(lib::shape(flat[0]) == lib::Ints{lib::numel(x)} && lib::shape(flat[1]) == lib::Ints{1});
   CHECK(lib::keepdim(x, made({2, 1})) && !lib::keepdim(x, made({2})));
   CHECK(lib::mask(x, lib::View{}).values == (std::vector<char>{1, 0}));
   CHECK(lib::floor_divide(-7, 2) == -4 && lib::floor_divide(7, 2) == 3);

@@ -138,6 +138,7 @@ HELPERS: Mapping[str, Helper] = _table(
     is_dense(ints) -> bool                  # windows without dilation: all numbers are 0 or 1
     mask(tensor?*) -> bools                 # which of the tensors are not NULL
     prefix(tensors, int) -> tensors         # the first tensors of a list
+    flat_all(tensors) -> tensors            # each tensor of a list with one dimension
     list(tensor) -> tensors                 # a list of one tensor
     entry(tensors, int) -> tensor           # one tensor of a list
     """,

@@ -109,6 +109,11 @@ inline Views prefix(const Views& list, int64_t count) {
   if (count < 0 || count > static_cast<int64_t>(list.size())) refuse("a list is too short");
   return Views(list.begin(), list.begin() + count);
 }
+inline Views flat_all(const Views& list) {
+  Views result;
+  for (const View& x : list) result.push_back(flat(x));
+  return result;
+}
 inline Views list(const View& x) { return Views{x}; }
 inline View entry(const Views& list, int64_t index) { return at(list, index); }
 
