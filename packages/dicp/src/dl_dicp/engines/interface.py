@@ -34,6 +34,10 @@ class GraphEngine(Protocol):
 
     Graphs are documents in the format of dl-graph's ``docs/graph.md``. They are verified, have one
     entry ``main``, and no symbols, constants, states or generators. Engines must not change them.
+
+    An engine may have a text ``cache_key``, which names all that compiled code depends on apart
+    from the graph and the version, such as the chip and the release of its compiler. Compiled code
+    is then stored in ``dl/graphs`` of the user's cache folder, and later processes load it.
     """
 
     @property

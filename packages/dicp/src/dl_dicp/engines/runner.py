@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from dl_dicp.engines.compiled_code import CompiledCode
 from dl_dicp.engines.engine import Layout
 from dl_dicp.engines.interface import GraphEngine, Runner
 from dl_dicp.program.agreement import STEPS, agree, replica
@@ -66,6 +67,9 @@ class EngineProgram:
     _runner: Runner | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
+    def __post_init__(self) -> None:
+        self._code = CompiledCode(self.name, self.engine, self.document)
+
     def line(self) -> str:
         """Return a line about the graph for reports."""
         name = f"graph engine {self.name} {self.engine.version}"
@@ -115,7 +119,7 @@ class EngineProgram:
             tried[slot] = replica(values[slot])
         try:
             if self._runner is None:
-                self._runner = self.engine.load(self.engine.compile(self.document))
+                self._runner = self.engine.load(self._code.get())
             made = self._by_engine(tried, noise=True)
         except Exception as error:  # noqa: BLE001 - the graph must run even if a plugin fails
             self._drop(f"{type(error).__name__}: {error}")
@@ -202,6 +206,7 @@ class EngineProgram:
 
     def _drop(self, why: str) -> None:
         self.dropped = why
+        self._code.forget()
         statistics.count_dropped(self.name, why)
         warn_dropped(self.name, why)
 
