@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from dl_core.cli import main
 from dl_dicp.program.compiled_program import Program
 from dl_dicp.testing import models
 from dl_dicp.testing.model_list import Family
@@ -68,3 +70,19 @@ def test_models_that_run_eagerly_are_reported(monkeypatch: pytest.MonkeyPatch) -
     )
     report = models.run("small", SMALL, dynamic=None)
     assert report.problem == "inference: no contract graph ran"
+
+
+def test_the_llama_of_a_folder_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(
+        vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=1
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
+    monkeypatch.setenv("LLAMA_MODEL_DIR", str(tmp_path))
+    assert main(["dicp", "test", "models", "-k", "llama-of-folder"]) == 0
+    assert "llama-of-folder: agrees with eager; 9 runs compared" in capsys.readouterr().out
+    monkeypatch.setenv("LLAMA_MODEL_DIR", str(tmp_path / "nowhere"))
+    assert main(["dicp", "test", "models", "-k", "llama-of-folder"]) == 2
+    assert "nowhere" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from diopi_proto.text import write_error
 from dl_core import _C
 from dl_dicp.backend import dl
 
-_VENDORS: Mapping[str, str] = {"ascendgraph": "ascend", "topsgraph": "tops"}
+VENDORS: Mapping[str, str] = {"ascendgraph": "ascend", "topsgraph": "tops"}
 """Vendor of each backend in DICP."""
 _WHOLE_GRAPH = "capture"
 """Engine that comes closest to a vendor's graph compiler: it launches a graph at once."""
@@ -57,7 +57,7 @@ def _compile(
 ) -> Callable[..., Any]:
     vendor: str = _C.device_info(_C.current_device())["vendor"]
     chosen = dict(options or {})
-    if vendor == _VENDORS[name]:
+    if vendor == VENDORS[name]:
         chosen.setdefault("engine", _WHOLE_GRAPH)
     _announce(name, vendor, chosen.get("engine", ""))
     return dl(module, example_inputs, options=chosen, mode=mode)

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         totals = [
             test(each, selection, _say, arguments.engine) for each in shapes[arguments.dynamic]
         ]
-    except ModuleNotFoundError as error:
+    except (ModuleNotFoundError, OSError) as error:
         return _refuse(str(error))
     if not sum(each.tests for each in totals):
         return _refuse(f"--sample {arguments.sample} and -k '{arguments.text}' choose no test")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +26,14 @@ class Family:
     :ivar make: function that creates a model, whose call returns one tensor.
     :ivar inputs: function that returns its arguments on the CPU for one of ``sizes``.
     :ivar host_calls: whether host calls are allowed.
+    :ivar trains: whether training steps are compared too.
     """
 
     make: Callable[[], nn.Module]
     inputs: Callable[[int], tuple[Tensor, ...]]
     sizes: tuple[int, ...] = LENGTHS
     host_calls: bool = False
+    trains: bool = True
 
 
 class Output(nn.Module):
@@ -148,6 +152,15 @@ def _llama() -> nn.Module:
     return Output(t.LlamaForCausalLM(t.LlamaConfig(**_GROUPED)), "logits")
 
 
+def _llama_of(folder: str) -> nn.Module:
+    """Return the Llama of a local folder in float32; nothing is downloaded."""
+    t = _transformers()
+    model = t.LlamaForCausalLM.from_pretrained(
+        folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+    )
+    return Output(model, "logits")
+
+
 def mixtral(**others: Any) -> nn.Module:
     """Return a Mixtral model that selects two of four experts for each token.
 
@@ -215,3 +228,15 @@ FAMILIES: dict[str, Family] = {
     "mixtral": Family(mixtral, _words, host_calls=True),
 }
 """Models by name, which ``-k`` selects."""
+
+
+def families() -> dict[str, Family]:
+    """Return all models, and the Llama of the folder that ``LLAMA_MODEL_DIR`` names."""
+    folder = os.environ.get("LLAMA_MODEL_DIR", "")
+    if not folder:
+        return FAMILIES
+    # Optimizers and gradients of large models take several times their memory.
+    return {
+        **FAMILIES,
+        "llama-of-folder": Family(functools.partial(_llama_of, folder), _words, trains=False),
+    }

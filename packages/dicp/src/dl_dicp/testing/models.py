@@ -36,7 +36,7 @@ def run(
     report = Report(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for part in (_inference, _training):
+        for part in (_inference, _training) if family.trains else (_inference,):
             torch._dynamo.reset()
             statistics.reset()
             torch.manual_seed(0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dl_dicp.engines.delegating import SIZES_VARY
 from dl_dicp.testing import exceptions, models, operators
-from dl_dicp.testing.model_list import FAMILIES
+from dl_dicp.testing.model_list import families
 from dl_dicp.testing.operators import Report
 from dl_dicp.testing.selection import Selection
 
@@ -122,10 +122,11 @@ def run_models(shapes: str, selection: Selection, say: Say, engine: str = "") ->
 
     :param engine: engine that runs the graphs; empty for the default.
     :raises ModuleNotFoundError: transformers is not installed.
+    :raises OSError: the folder of ``LLAMA_MODEL_DIR`` has no model.
     """
     totals = Totals(engine=engine)
     with _Quiet():
-        for name, family in FAMILIES.items():
+        for name, family in families().items():
             if selection.has(name):
                 report = models.run(
                     name, family, dynamic=shapes == "dynamic", options=totals.options
