@@ -272,6 +272,8 @@ MISTAKES = [
      "format: 'NHWC' is none of ND, NCHW"),
     ("arithmetic", "diopiAdd: {contiguous: alpha, CALL}",
      "contiguous: 'alpha' is not a tensor"),
+    ("matmul", "diopiLinear: {unused: [bias], call: 'toyMatmul(input, @ones_if_null(weight, input),"
+     " out, 0)'}", "@ones_if_null takes (tensor?, tensor, int), and 2 arguments are given"),
     ("arithmetic", "diopiAdd: {upcast: alpha, CALL}", "upcast: 'alpha' is not a tensor"),
     ("matmul", "diopiLinear: [{when: bias, call: 'toyAddmm(bias, input, weight, out)'},"
      " {call: 'toyMatmul(input, t(weight), out, 0)'}]",

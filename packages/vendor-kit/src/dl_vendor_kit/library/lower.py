@@ -169,7 +169,8 @@ def _call(expression: Call, scope: Scope) -> Lowered:
     if takes and takes[-1].endswith("*"):
         repeated = takes.pop().removesuffix("*")
         takes += [repeated] * (len(given) - len(takes))
-    least = sum(not kind.endswith("?") for kind in takes)
+    # Only the last arguments can be left out.
+    least = max((i for i, kind in enumerate(takes, start=1) if not kind.endswith("?")), default=0)
     if not least <= len(given) <= len(takes):
         expected = f"({', '.join(helper.takes)})"
         raise ExpressionError(
