@@ -14,7 +14,13 @@ CASES = [
             dict(x=x, cos=angles(a), sin=angles(a), conj=c, interleaved=i)
             for c in (False, True)
             for i in (False, True)
-            for x, a in (("3x4x6", "4x3"), ("2x8", "2x4"), ("6", "-"), ("0x4", "2"))
+            for x, a in (
+                ("3x4x6", "4x3"),
+                ("2x8", "2x4"),
+                ("6", "-"),
+                ("0x4", "2"),
+                ("2x3x4x6", "2x1x4x3"),
+            )
         ),
     ),
     calls(
