@@ -5,6 +5,7 @@ They need a wheel with the fakes, which tools/simulated.py builds and names.
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 from driver_tests.models import (  # noqa: F401 - pytest collects them here
@@ -24,3 +25,26 @@ def test_a_sample_of_the_conformance_cases_passes(
 ) -> None:
     report = run_conformance_sample(simulated_vendor, 300, tmp_path)
     assert report["counts"]["passed"] > 10
+
+
+PRECISIONS = """
+import torch
+x = torch.ones(4, 4, device="dl")
+image = torch.ones(1, 2, 5, 5, device="dl")
+def compute():
+    (x @ x).cpu(), torch.nn.functional.conv2d(image, image[:, :, :3, :3]).cpu()
+torch.backends.cudnn.allow_tf32 = False
+compute()
+torch.set_float32_matmul_precision("high")
+torch.backends.cudnn.allow_tf32 = True
+compute()
+"""
+
+
+def test_products_are_shorter_only_where_the_user_allows_it(
+    simulated_vendor: SimulatedVendor, tmp_path: Path
+) -> None:
+    log = tmp_path / "calls.txt"
+    simulated_vendor.with_variables(FAKE_ACLNN_LOG=str(log)).run(PRECISIONS)
+    lines = [x for x in log.read_text(encoding="utf-8").splitlines() if "cubeMathType" in x]
+    assert [line for line, _ in groupby(lines)] == ["cubeMathType 0", "cubeMathType 1"]

@@ -33,8 +33,7 @@ diopiError_t diopiAvgPool1d(
             lib::Argument{dl::kit::library::one(kernel_size)},
             lib::Argument{dl::kit::library::one(dl::kit::library::stride(stride, kernel_size))},
             lib::Argument{dl::kit::library::zero(padding)}, lib::Argument{ceil_mode},
-            lib::Argument{count_include_pad}, lib::Argument{int64_t{0}},
-            lib::Argument{dl::ascend::cube_math_type(call_)},
+            lib::Argument{count_include_pad}, lib::Argument{int64_t{0}}, lib::Argument{int64_t{0}},
             lib::Argument{dl::kit::library::unsqueeze(out, int64_t{-2})}});
       })) {
     return diopiSuccess;
@@ -68,8 +67,7 @@ diopiError_t diopiAvgPool1dBackward(
             lib::Argument{dl::kit::library::one(kernel_size)},
             lib::Argument{dl::kit::library::one(dl::kit::library::stride(stride, kernel_size))},
             lib::Argument{dl::kit::library::zero(padding)}, lib::Argument{ceil_mode},
-            lib::Argument{count_include_pad}, lib::Argument{int64_t{0}},
-            lib::Argument{dl::ascend::cube_math_type(call_)},
+            lib::Argument{count_include_pad}, lib::Argument{int64_t{0}}, lib::Argument{int64_t{0}},
             lib::Argument{dl::kit::library::unsqueeze(grad_input, int64_t{-2})}});
       })) {
     return diopiSuccess;
@@ -146,7 +144,7 @@ diopiError_t diopiAvgPool2d(
             lib::Argument{dl::kit::library::pair(padding)}, lib::Argument{ceil_mode},
             lib::Argument{count_include_pad},
             lib::Argument{dl::kit::library::or_int(divisor_override, int64_t{0})},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{out}});
+            lib::Argument{int64_t{0}}, lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -181,7 +179,7 @@ diopiError_t diopiAvgPool2dBackward(
             lib::Argument{dl::kit::library::pair(padding)}, lib::Argument{ceil_mode},
             lib::Argument{count_include_pad},
             lib::Argument{dl::kit::library::or_int(divisor_override, int64_t{0})},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{grad_input}});
+            lib::Argument{int64_t{0}}, lib::Argument{grad_input}});
       })) {
     return diopiSuccess;
   }

@@ -37,7 +37,7 @@ diopiError_t diopiConvolution2d(
             lib::Argument{dl::kit::library::pair(padding)},
             lib::Argument{dl::kit::library::pair(dilation)}, lib::Argument{false},
             lib::Argument{lib::Ints{int64_t{0}, int64_t{0}}}, lib::Argument{groups},
-            lib::Argument{out}, lib::Argument{dl::ascend::cube_math_type(call_)}});
+            lib::Argument{out}, lib::Argument{dl::ascend::convolution_cube_math_type(call_)}});
       })) {
     return diopiSuccess;
   }
@@ -70,7 +70,7 @@ diopiError_t diopiConvolution3d(
             lib::Argument{dl::kit::library::triple(padding)},
             lib::Argument{dl::kit::library::triple(dilation)}, lib::Argument{false},
             lib::Argument{lib::Ints{int64_t{0}, int64_t{0}, int64_t{0}}}, lib::Argument{groups},
-            lib::Argument{out}, lib::Argument{dl::ascend::cube_math_type(call_)}});
+            lib::Argument{out}, lib::Argument{dl::ascend::convolution_cube_math_type(call_)}});
       })) {
     return diopiSuccess;
   }
@@ -104,7 +104,7 @@ diopiError_t diopiConvTranspose2d(
             lib::Argument{dl::kit::library::pair(padding)},
             lib::Argument{dl::kit::library::pair(dilation)}, lib::Argument{true},
             lib::Argument{dl::kit::library::pair(output_padding)}, lib::Argument{groups},
-            lib::Argument{out}, lib::Argument{dl::ascend::cube_math_type(call_)}});
+            lib::Argument{out}, lib::Argument{dl::ascend::convolution_cube_math_type(call_)}});
       })) {
     return diopiSuccess;
   }
@@ -138,7 +138,7 @@ diopiError_t diopiConvTranspose3d(
             lib::Argument{dl::kit::library::triple(padding)},
             lib::Argument{dl::kit::library::triple(dilation)}, lib::Argument{true},
             lib::Argument{dl::kit::library::triple(output_padding)}, lib::Argument{groups},
-            lib::Argument{out}, lib::Argument{dl::ascend::cube_math_type(call_)}});
+            lib::Argument{out}, lib::Argument{dl::ascend::convolution_cube_math_type(call_)}});
       })) {
     return diopiSuccess;
   }
@@ -178,7 +178,7 @@ diopiError_t diopiConvolution2dBackward(
             lib::Argument{dl::kit::library::pair(dilation)}, lib::Argument{false},
             lib::Argument{lib::Ints{int64_t{0}, int64_t{0}}}, lib::Argument{groups},
             lib::Argument{dl::kit::library::mask(grad_input, grad_weight, grad_bias)},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{grad_input},
+            lib::Argument{dl::ascend::convolution_cube_math_type(call_)}, lib::Argument{grad_input},
             lib::Argument{grad_weight}, lib::Argument{grad_bias}});
       })) {
     return diopiSuccess;
@@ -219,7 +219,7 @@ diopiError_t diopiConvolution3dBackward(
             lib::Argument{dl::kit::library::triple(dilation)}, lib::Argument{false},
             lib::Argument{lib::Ints{int64_t{0}, int64_t{0}, int64_t{0}}}, lib::Argument{groups},
             lib::Argument{dl::kit::library::mask(grad_input, grad_weight, grad_bias)},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{grad_input},
+            lib::Argument{dl::ascend::convolution_cube_math_type(call_)}, lib::Argument{grad_input},
             lib::Argument{grad_weight}, lib::Argument{grad_bias}});
       })) {
     return diopiSuccess;
@@ -262,7 +262,7 @@ diopiError_t diopiConvTranspose2dBackward(
             lib::Argument{dl::kit::library::pair(dilation)}, lib::Argument{true},
             lib::Argument{dl::kit::library::pair(output_padding)}, lib::Argument{groups},
             lib::Argument{dl::kit::library::mask(grad_input, grad_weight, grad_bias)},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{grad_input},
+            lib::Argument{dl::ascend::convolution_cube_math_type(call_)}, lib::Argument{grad_input},
             lib::Argument{grad_weight}, lib::Argument{grad_bias}});
       })) {
     return diopiSuccess;
@@ -305,7 +305,7 @@ diopiError_t diopiConvTranspose3dBackward(
             lib::Argument{dl::kit::library::triple(dilation)}, lib::Argument{true},
             lib::Argument{dl::kit::library::triple(output_padding)}, lib::Argument{groups},
             lib::Argument{dl::kit::library::mask(grad_input, grad_weight, grad_bias)},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{grad_input},
+            lib::Argument{dl::ascend::convolution_cube_math_type(call_)}, lib::Argument{grad_input},
             lib::Argument{grad_weight}, lib::Argument{grad_bias}});
       })) {
     return diopiSuccess;

@@ -36,8 +36,7 @@ diopiError_t diopiPool1d(
             lib::Argument{dl::kit::library::one(ksize)},
             lib::Argument{dl::kit::library::one(dl::kit::library::stride(stride, ksize))},
             lib::Argument{dl::kit::library::zero(padding)}, lib::Argument{ceil_mode},
-            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}},
-            lib::Argument{dl::ascend::cube_math_type(call_)},
+            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}}, lib::Argument{int64_t{0}},
             lib::Argument{dl::kit::library::unsqueeze(out, int64_t{-2})}});
       })) {
     return diopiSuccess;
@@ -76,8 +75,7 @@ diopiError_t diopiPool1dBackward(
             lib::Argument{dl::kit::library::one(ksize)},
             lib::Argument{dl::kit::library::one(dl::kit::library::stride(stride, ksize))},
             lib::Argument{dl::kit::library::zero(padding)}, lib::Argument{ceil_mode},
-            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}},
-            lib::Argument{dl::ascend::cube_math_type(call_)},
+            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}}, lib::Argument{int64_t{0}},
             lib::Argument{dl::kit::library::unsqueeze(grad_input, int64_t{-2})}});
       })) {
     return diopiSuccess;
@@ -111,8 +109,8 @@ diopiError_t diopiPool2d(
             lib::Argument{input}, lib::Argument{dl::kit::library::pair(ksize)},
             lib::Argument{dl::kit::library::pair(dl::kit::library::stride(stride, ksize))},
             lib::Argument{dl::kit::library::pair(padding)}, lib::Argument{ceil_mode},
-            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{out}});
+            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}}, lib::Argument{int64_t{0}},
+            lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -170,8 +168,8 @@ diopiError_t diopiPool2dBackward(
             lib::Argument{dl::kit::library::pair(ksize)},
             lib::Argument{dl::kit::library::pair(dl::kit::library::stride(stride, ksize))},
             lib::Argument{dl::kit::library::pair(padding)}, lib::Argument{ceil_mode},
-            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}},
-            lib::Argument{dl::ascend::cube_math_type(call_)}, lib::Argument{grad_input}});
+            lib::Argument{(!exclusive)}, lib::Argument{int64_t{0}}, lib::Argument{int64_t{0}},
+            lib::Argument{grad_input}});
       })) {
     return diopiSuccess;
   }

@@ -10,8 +10,14 @@
 
 namespace dl::ascend {
 
-// cubeMathType: 0 keeps the precision of the inputs.
-inline int64_t cube_math_type(const dl::kit::library::Call&) { return 0; }
+// cubeMathType: 0 keeps the precision of the inputs, 1 allows HF32 for float32, whose precision is
+// that of TF32.
+inline int64_t cube_math_type(const dl::kit::library::Call& call) {
+  return dl_context_matmul_precision(call.context()) == DL_MATMUL_TF32 ? 1 : 0;
+}
+inline int64_t convolution_cube_math_type(const dl::kit::library::Call& call) {
+  return dl_context_convolution_precision(call.context()) == DL_MATMUL_TF32 ? 1 : 0;
+}
 
 inline int64_t gelu_approximation(const char* approximate) {
   return dl::kit::library::equal(approximate, "tanh") ? 1 : 0;

@@ -1,4 +1,5 @@
 // Matrix products, convolutions and linear algebra.
+#include "../operators/objects.h"
 #include "arguments.gen.h"
 
 using namespace fake_aclnn;
@@ -6,7 +7,10 @@ using namespace fake_aclnn;
 namespace {
 
 // 0: keep the dtype; 1: float32 may become HF32; 2: float16; 3: HF32; 4: sums in float32.
-void check_cube(int64_t type) { demand(type >= 0 && type <= 4, "cubeMathType is not from 0 to 4"); }
+void check_cube(int64_t type) {
+  demand(type >= 0 && type <= 4, "cubeMathType is not from 0 to 4");
+  log_line("cubeMathType " + std::to_string(type));
+}
 
 // Turns a line into an image with one row: another dimension before the last one.
 Tensor as_image(const Tensor& tensor) { return tensor ? tensor.unsqueeze(-2) : tensor; }
@@ -53,8 +57,11 @@ MEANING(MatmulAllReduce) {
   if (bias) RUN(diopiAddInp, output, bias, Scalar::of(1));
 }
 
+// outputPadding has a meaning only for transposed convolutions.
 MEANING(Convolution) {
   check_cube(cubeMathType);
+  for (const int64_t each : outputPadding.values)
+    demand(transposed || each == 0, "outputPadding is not 0, and transposed is false");
   if (input.rank() == 3) {
     Convolution image = *this;
     image.input = as_image(input);
@@ -81,6 +88,8 @@ MEANING(Convolution) {
 // outputMask selects the gradients of input, weight and bias.
 MEANING(ConvolutionBackward) {
   check_cube(cubeMathType);
+  for (const int64_t each : outputPadding.values)
+    demand(transposed || each == 0, "outputPadding is not 0, and transposed is false");
   if (input.rank() == 3) {
     ConvolutionBackward image = *this;
     image.gradOutput = as_image(gradOutput);
