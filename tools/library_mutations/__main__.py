@@ -35,6 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--sample", default="1/0", help="share of the conformance cases (default: 1/0, all)")
     add("--jobs", type=int, default=1, help="mutations that are judged at a time (default: 1)")
     add("--json", type=Path, help="path of a report")
+    add("--survivors", type=Path, help="report of the same draw: judge only what survived there")
     add("--at-least", type=float, default=0.0, help="share that must be rejected (default: 0)")
     arguments = parser.parse_args(argv)
     data = load(arguments.folder)
@@ -44,6 +45,10 @@ def main(argv: list[str] | None = None) -> int:
     named = set(arguments.operators or ())
     entries = [x for x in data.entries if not named or x.name in named]
     drawn = draw(data.library, entries, arguments.count, arguments.seed)
+    if arguments.survivors is not None:
+        rows = json.loads(arguments.survivors.read_text(encoding="utf-8"))
+        survived = {row["mutation"] for row in rows if not row["stage"]}
+        drawn = [mutation for mutation in drawn if mutation.name in survived]
     generator = generator_stage(data.library)
     verdicts = [judge(mutation, [generator]) for mutation in drawn]
     if arguments.csrc is not None:
