@@ -93,6 +93,9 @@ def test_reports_say_so(tmp_path: Path) -> None:
     assert 'name="dl-conformance toy 1, simulated"' in results.junit(about, 1)
     assert name_of({"vendor": about}) == "toy 1, simulated"
     assert name_of({"vendor": {**about, "simulated": None}}) == "toy 1"
+    restricted = {**about, "status": "experimental"}
+    assert results.text(restricted, 1).startswith("toy 1, simulated, experimental: 0 cases")
+    assert name_of({"vendor": restricted}) == "toy 1, simulated, experimental"
     # The report that --rerun-failed, --resume and --reports read.
     file = tmp_path / "report.json"
     for simulated in (about["simulated"], None):

@@ -187,9 +187,14 @@ def reason(cause: str, detail: str) -> str:
 
 
 def called(about: Mapping[str, Any]) -> str:
-    """Return the display name of the library; it marks simulated devices in all reports."""
-    name = f"{about.get('name', '')} {about.get('version', '')}".strip()
-    return f"{name or 'a library'}{', simulated' if about.get('simulated') else ''}"
+    """Return the display name of the library.
+
+    It marks simulated devices, and states a vendor's restriction, in all reports.
+    """
+    name = f"{about.get('name', '')} {about.get('version', '')}".strip() or "a library"
+    marks = ["simulated"] if about.get("simulated") else []
+    marks += [about["status"]] if about.get("status") else []
+    return ", ".join([name, *marks])
 
 
 def clustered(failures: Iterable[tuple[Key, Failure]]) -> list[tuple[Key, list[Failure]]]:

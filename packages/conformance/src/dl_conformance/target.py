@@ -30,6 +30,7 @@ class Target:
     :ivar guarded: check the memory around tensors after each call.
     :ivar adaptor: path of an adaptor file with conversions for its operators.
     :ivar simulated: environment variables that select a simulated driver.
+    :ivar status: restriction that the vendor states, such as ``"experimental"``.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Target:
     guarded: bool = True
     adaptor: str | None = None
     simulated: dict[str, str] | None = None
+    status: str = ""
 
     def load(self) -> Vendor:
         """Load the library, with guarded memory around its tensors if ``guarded``."""
@@ -105,7 +107,15 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
     known_failures = Path(str(files(package))) / KNOWN_FAILURES
     adaptor = None if descriptor.adaptor is None else str(descriptor.adaptor)
     runtime = None if descriptor.runtime is None else str(descriptor.runtime)
-    target = Target(name, str(descriptor.library), descriptor.legacy, runtime, adaptor=adaptor)
+    target = Target(
+        name,
+        str(descriptor.library),
+        descriptor.legacy,
+        runtime,
+        adaptor=adaptor,
+        # Wheels with another release of the contract have none.
+        status=getattr(descriptor, "status", ""),
+    )
     if simulate:
         target = replace(target, simulated=_simulated(name, descriptor.simulated))
     return target, known_failures if known_failures.is_file() else None

@@ -46,6 +46,9 @@ class VendorDescriptor:
     """Absolute path of a library with a vendor table, on whose devices a legacy library computes.
     The table has devices, memory, streams and events, and may have operators that the legacy
     library lacks. Only for legacy libraries; see docs/legacy.md."""
+    status: str = ""
+    """A restriction that conformance reports state with the vendor's name, such as
+    ``"experimental"``; empty: none."""
 
 
 def require_library(library: Path, tools: str) -> Path:
