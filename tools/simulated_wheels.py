@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).absolute().parents[1]
 KIT = ROOT / "packages" / "vendor-kit"
 FAKE_SOURCES = (KIT / "include", KIT / "tests" / "fakes", ROOT / "packages" / "diopi-proto")
-"""What fake libraries are built from, in addition to the vendor's package."""
+"""Sources of fake libraries, in addition to the vendor's package."""
 SAMPLE = ("--sample", "10/1", "--seconds", "300")
 """A tenth of the conformance suite."""
 _SUFFIXES = {".cpp", ".h", ".hpp", ".py", ".toml"}

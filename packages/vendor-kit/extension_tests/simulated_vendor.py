@@ -15,7 +15,7 @@ from driver_tests.processes import Processes
 
 V = TypeVar("V", bound="SimulatedVendor")
 
-DEVICE_NAMES = ("Fake 0", "dl-gpu-sim", "Ascend910B3")
+DEVICE_NAMES = ("Fake 0", "dl-gpu-sim", "Ascend910B3", "Cambricon MLU (ISA 592)")
 """Names that fake drivers give to their first device."""
 
 

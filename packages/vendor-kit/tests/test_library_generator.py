@@ -211,6 +211,74 @@ def test_mistake_in_a_workspace_is_named(tmp_path: Path, entry: str, message: st
     assert any(message in line for line in found), found
 
 
+WITH_OBJECTS = {
+    "toyReduce": {"arguments": [
+        HANDLE, {"name": "reduce_desc", "type": "toyReduce_t"}, *DESCRIBED,
+        {"name": "workspace", "type": "toyWorkspace_t"}, {"name": "bytes", "type": "size_t"},
+        {"name": "y_desc", "type": "toyDesc_t"}, {"name": "y", "type": "void*", "io": "out"}],
+        "workspace": "toyGetReduceBytes"},
+    "toyGetReduceBytes": {"arguments": [
+        HANDLE, {"name": "y_desc", "type": "toyDesc_t"},
+        {"name": "reduce_desc", "type": "toyReduce_t"}, {"name": "bytes", "type": "size_t*"}]},
+    "toyConcat": {"arguments": [
+        HANDLE, {"name": "count", "type": "int"}, {"name": "dim", "type": "int"},
+        {"name": "x_desc", "type": "const toyDesc_t*"}, {"name": "x", "type": "const void* const*"},
+        {"name": "y_desc", "type": "toyDesc_t"}, {"name": "y", "type": "void*", "io": "out"},
+        {"name": "z", "type": "void*", "io": "out", "optional": True, "descriptor": "y_desc"}]},
+}  # fmt: skip
+OBJECT_TYPES = """\
+  toyReduce_t: object
+  const toyDesc_t*: descriptors
+  const void* const*: tensors
+helpers:
+  reduce: {takes: [ints], returns: object, function: toy_reduce}
+"""
+
+
+def object_project(folder: Path, table: dict[str, object]) -> Path:
+    project(
+        folder,
+        reduction="diopiSum: 'toyReduce(@reduce(dim), input, out)'",
+        concat="diopiCat: 'toyConcat(num_inputs, dim, tensors, out, null)'",
+    )
+    types = HANDLES.split("types: {", 1)[1].split("}", 1)[0].replace(",", "\n ")
+    lines = "\n".join(f"  {line.strip()}" for line in types.splitlines() if line.strip())
+    text = HANDLES.replace(HANDLES[HANDLES.index("types:") : HANDLES.index("dtypes:")], "")
+    (folder / "library.yaml").write_text(f"{text}types:\n{lines}\n{OBJECT_TYPES}")
+    (folder / "signatures.json").write_text(json.dumps(table))
+    return folder
+
+
+def test_objects_lists_and_sized_workspaces_are_passed(tmp_path: Path) -> None:
+    folder = object_project(tmp_path / "toy", WITH_OBJECTS)
+    assert findings(folder) == []
+    assert main([str(folder)]) == 0
+    functions = (folder / "generated" / "functions.gen.cpp").read_text()
+    # The given arguments are reduce_desc, x and y; the sizing function takes y first.
+    assert "constexpr int8_t s_toyReduce[] = {2, 0};" in functions
+    assert "&toyGetReduceBytes, s_toyReduce" in " ".join(functions.split())
+    assert "ArgumentFacts::kDescriptors" in functions
+    fake = (folder / "fake" / "functions.gen.cpp").read_text()
+    assert '{"toyReduce", k_toyReduce, 8, "toyGetReduceBytes"}' in fake
+    (z,) = [line for line in fake.splitlines() if '{"z", "void*"' in line]
+    assert z.endswith(", 5},")  # described by y_desc
+
+
+@pytest.mark.parametrize(
+    ("workspace", "message"),
+    [
+        ("toyMissing", "its workspace is sized by toyMissing, which is not in the table"),
+        ("toyConcat", "toyConcat, which sizes its workspace, takes count"),
+    ],
+)
+def test_mistake_in_a_sizing_function_is_named(
+    tmp_path: Path, workspace: str, message: str
+) -> None:
+    table = {**WITH_OBJECTS, "toyReduce": {**WITH_OBJECTS["toyReduce"], "workspace": workspace}}
+    found = findings(object_project(tmp_path / "toy", table))
+    assert any(message in line for line in found), found
+
+
 def test_files_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = project(tmp_path / "toy")
     assert main([str(folder)]) == 0

@@ -57,6 +57,19 @@ constexpr Facts kPlain[] = {argument("stream", Facts::kStream), argument("x", Fa
 constexpr lib::Function kCompute = {0, "abs", nullptr, kArguments, 8, nullptr, compute};
 constexpr lib::Function kAskSize = {1, "labs", nullptr, kSizing, 3, nullptr, ask_size};
 constexpr lib::Function kDirect = {2, "abs", nullptr, kPlain, 8, nullptr, compute};
+// A list with its descriptors, an object, and a workspace that kAskSize sizes by the second
+// argument.
+constexpr Facts kLists[] = {argument("handle", Facts::kHandle),
+                            argument("all_desc", Facts::kDescriptors),
+                            argument("all", Facts::kNo),
+                            argument("x_desc", Facts::kDescriptor),
+                            argument("x", Facts::kNo),
+                            argument("object", Facts::kNo),
+                            argument("workspace", Facts::kWorkspace),
+                            argument("bytes", Facts::kWorkspaceSize)};
+constexpr int8_t kSecond[] = {1};
+constexpr lib::Function kWithLists = {0,       "abs",   nullptr,   kLists, 8,
+                                      nullptr, compute, &kAskSize, kSecond};
 constexpr int kDtypes[17] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 constexpr lib::LibraryFacts kFacts = {
     "toy", kDtypes, {0, 0, 0, 0, 7, 0, 0, 0, 0}, nullptr, nullptr, 0, 3, nullptr};
@@ -154,6 +167,15 @@ MAIN {
     images.ndim = 4;
     run(images);
     CHECK(backend.cached() == 2 && objects.alive == 2 && objects.descriptors > 2);
+    // The workspace is sized for an argument of the function.
+    int target = 0;
+    const auto owner = std::make_shared<int>(1);
+    backend.run(call, kWithLists,
+                {lib::Argument{lib::Views{tensor(a, 4), lib::View{}}}, lib::Argument{tensor(b, 4)},
+                 lib::Argument{lib::Object{owner, &target}}});
+    CHECK(seen[1].pointer != nullptr && seen[2].pointer != nullptr && seen[4].pointer == b);
+    CHECK(seen[5].pointer == &target && seen[6].pointer == memory.data());
+    CHECK(seen[7].integer == 40 && owner.use_count() == 1);
     // Each thread has its own handle.
     std::thread([&] { run(tensor(a, 4)); }).join();
     CHECK(objects.handles == 2);

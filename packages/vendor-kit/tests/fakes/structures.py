@@ -8,6 +8,8 @@ from pathlib import Path
 
 Functions = Mapping[str, Sequence[tuple[str, str]]]
 """Name and kind of each argument of each function."""
+# A macro of a file may write several meanings that differ in one operator.
+_MEANING = re.compile(r"^(?:MEANING|UNARY|UNARY_WITH_PRECISION)\((\w+)[,)]", re.M)
 
 
 def read_structure(folder: Path) -> Functions:
@@ -23,7 +25,7 @@ def read_structure(folder: Path) -> Functions:
 def find_meanings(folder: Path) -> set[str]:
     """Return the names of the functions whose meaning is written, without the library's prefix."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.cpp")))
-    return {name for text in texts for name in re.findall(r"^MEANING\((\w+)\)", text, re.M)}
+    return {name for text in texts for name in _MEANING.findall(text)}
 
 
 def arguments_header(

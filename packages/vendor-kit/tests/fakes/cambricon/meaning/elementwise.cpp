@@ -11,7 +11,7 @@ void demand_same(const Tensor& a, const Tensor& b) {
 void demand_precision(int64_t prefer) {
   demand(prefer == CNNL_COMPUTATION_FAST || prefer == CNNL_COMPUTATION_HIGH_PRECISION ||
              prefer == CNNL_COMPUTATION_ULTRAHIGH_PRECISION,
-         "prefer is no preference");
+         "prefer is not a preference");
 }
 // Operations broadcast their inputs to the shape of the output.
 void demand_broadcast(const Tensor& a, const Tensor& b, const Tensor& out) {
@@ -74,7 +74,7 @@ MEANING(CastDataType) {
            "cast_type names other dtypes than the tensors have");
     return RUN(diopiCastDtype, output, input);
   }
-  refuse_because("cast_type is no conversion");
+  refuse_because("cast_type is not a conversion");
 }
 
 // c = op(alpha1 * a, alpha2 * b) + beta * c.
@@ -102,7 +102,7 @@ MEANING(OpTensor) {
       RUN(diopiMul, result, left, right);
       break;
     default:
-      refuse_because("op_type is no operation");
+      refuse_because("op_type is not an operation");
   }
   assign(c, result);
 }

@@ -84,6 +84,7 @@ int64_t Bound::reach() const {
 
 bool Bound::is_dense() const {
   int64_t next = 1;
+  if (elements() == 0) return true;
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] != 1 && strides[i] != next) return false;
     next *= sizes[i];

@@ -101,9 +101,9 @@ enum cnnlPoolingMode_t {
   CNNL_POOLING_AVERAGE_COUNT_INCLUDE_PADDING,
   CNNL_POOLING_MAX,
 };
-enum cnnlConvolutionForwardAlgo_t { CNNL_CONVOLUTION_FWD_ALGO_DIRECT = 210 };
-enum cnnlConvolutionBwdDataAlgo_t { CNNL_CONVOLUTION_BWD_DATA_ALGO_DIRECT = 215 };
-enum cnnlConvolutionBwdFilterAlgo_t { CNNL_CONVOLUTION_BWD_FILTER_ALGO_DIRECT = 220 };
+enum cnnlConvolutionFwdPreference_t { CNNL_CONVOLUTION_FWD_FASTEST = 210 };
+enum cnnlConvolutionBwdDataPreference_t { CNNL_CONVOLUTION_BWD_DATA_FASTEST = 215 };
+enum cnnlConvolutionBwdFilterPreference_t { CNNL_CONVOLUTION_BWD_FILTER_FASTEST = 220 };
 enum cnnlMaskedOp_t {
   CNNL_MASKED_FILL = 230,
   CNNL_MASKED_SCALE,

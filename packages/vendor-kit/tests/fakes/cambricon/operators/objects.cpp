@@ -356,6 +356,54 @@ CNNL int cnnlGetBatchMatMulHeuristicResult(cnnlMatMulHeuristicResult_t result,
   return take_result(result, algo, size, "cnnlGetBatchMatMulHeuristicResult");
 }
 
+namespace {
+
+// The number of every algorithm that the fake chooses.
+constexpr int kAlgorithm = 3;
+
+int choose_algorithm(cnnlHandle_t handle, cnnlConvolutionDescriptor_t conv_desc,
+                     const std::vector<cnnlTensorDescriptor_t>& tensors, int preference,
+                     int fastest, int* algo, const char* function) {
+  if (find_object(handle, Kind::kHandle) == nullptr ||
+      find_object(conv_desc, Kind::kConvolution) == nullptr)
+    return misuse(std::string(function) + ": an object is not alive");
+  for (const cnnlTensorDescriptor_t each : tensors) {
+    auto* const tensor = static_cast<TensorDescriptor*>(find_object(each, Kind::kTensor));
+    if (tensor == nullptr) return misuse(std::string(function) + ": a descriptor is not alive");
+    if (tensor->layout != CNNL_LAYOUT_NHWC)
+      return misuse(std::string(function) + ": a tensor is not in the layout NHWC");
+  }
+  if (preference != fastest || algo == nullptr) return CNNL_STATUS_BAD_PARAM;
+  if (const int status = injected(function)) return status;
+  *algo = kAlgorithm;
+  return CNNL_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+CNNL int cnnlGetConvolutionForwardAlgorithm(cnnlHandle_t handle, cnnlConvolutionDescriptor_t desc,
+                                            cnnlTensorDescriptor_t x, cnnlTensorDescriptor_t w,
+                                            cnnlTensorDescriptor_t y, int preference, int* algo) {
+  return choose_algorithm(handle, desc, {x, w, y}, preference, CNNL_CONVOLUTION_FWD_FASTEST, algo,
+                          "cnnlGetConvolutionForwardAlgorithm");
+}
+CNNL int cnnlGetConvolutionBackwardDataAlgorithm(cnnlHandle_t handle, cnnlTensorDescriptor_t w,
+                                                 cnnlTensorDescriptor_t diff_y,
+                                                 cnnlConvolutionDescriptor_t desc,
+                                                 cnnlTensorDescriptor_t diff_x, int preference,
+                                                 int* algo) {
+  return choose_algorithm(handle, desc, {w, diff_y, diff_x}, preference,
+                          CNNL_CONVOLUTION_BWD_DATA_FASTEST, algo,
+                          "cnnlGetConvolutionBackwardDataAlgorithm");
+}
+CNNL int cnnlGetConvolutionBackwardFilterAlgorithm(
+    cnnlHandle_t handle, cnnlConvolutionDescriptor_t desc, cnnlTensorDescriptor_t x,
+    cnnlTensorDescriptor_t diff_y, cnnlTensorDescriptor_t diff_w, int preference, int* algo) {
+  return choose_algorithm(handle, desc, {x, diff_y, diff_w}, preference,
+                          CNNL_CONVOLUTION_BWD_FILTER_FASTEST, algo,
+                          "cnnlGetConvolutionBackwardFilterAlgorithm");
+}
+
 // For tests: number of live objects ("tensors", "handles", "reductions", "products"), or of
 // "misuses".
 CNNL size_t fakeCnnlCount(const char* what) {

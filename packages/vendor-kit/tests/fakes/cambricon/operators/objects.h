@@ -45,7 +45,7 @@ struct TensorDescriptor : Object {
 struct OperatorDescriptor : Object {
   using Object::Object;
   Described values;
-  // Of algorithms and heuristics: the size of the workspace, and the shapes that it is for.
+  // For algorithms and heuristics: the size of the workspace, and the shapes that it is for.
   uint64_t workspace = 0;
   std::vector<Sizes> shapes;
 };
