@@ -12,7 +12,7 @@ from processes import doctor, run
 def test_a_device_is_described(runtime: str) -> None:
     (device,) = doctor(DL_CAMBRICON_DRIVER=runtime)["devices"]
     assert (device["name"], device["architecture"]) == ("Cambricon MLU (ISA 592)", "mtp_592")
-    assert (device["total_memory"], device["multiprocessor_count"]) == (1 << 30, 48)
+    assert device["total_memory"] == 1 << 30
 
 
 @pytest.mark.parametrize(

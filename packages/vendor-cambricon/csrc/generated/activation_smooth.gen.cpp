@@ -180,5 +180,53 @@ diopiError_t diopiGeluBackward(
   call_.decline();
 }
 
+diopiError_t diopiTanhInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
+  lib::Call call_(ctx_, "diopiTanhInp", backend_of(ctx_));
+  const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
+  if (!(call_.has(functions::cnnlActivationForward))) {
+    call_.note(1, "the library does not have cnnlActivationForward");
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        plan_.call(functions::cnnlActivationForward, {
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_TANH", false)},
+            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
+      })) {
+    return diopiSuccess;
+  }
+  call_.decline();
+}
+
+diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
+  lib::Call call_(ctx_, "diopiSigmoidInp", backend_of(ctx_));
+  const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x19700, "input");
+  if (!(call_.has(functions::cnnlActivationForward))) {
+    call_.note(1, "the library does not have cnnlActivationForward");
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        plan_.call(functions::cnnlActivationForward, {
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SIGMOID", false)},
+            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
+      })) {
+    return diopiSuccess;
+  }
+  call_.decline();
+}
+
+diopiError_t diopiSiluInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_) {
+  lib::Call call_(ctx_, "diopiSiluInp", backend_of(ctx_));
+  const lib::View input = lib::view_of(input_);
+  lib::require_dtype(input, 0x1700, "input");
+  if (!(call_.has(functions::cnnlActivationForward))) {
+    call_.note(1, "the library does not have cnnlActivationForward");
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        plan_.call(functions::cnnlActivationForward, {
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SILU", false)},
+            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
+      })) {
+    return diopiSuccess;
+  }
+  call_.decline();
+}
+
 }  // namespace operators
 }  // namespace dl::cambricon

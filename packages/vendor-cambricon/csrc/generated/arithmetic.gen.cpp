@@ -245,13 +245,15 @@ diopiError_t diopiMulScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   lib::require_dtype(input, 0x19f57, "input");
-  if (!(call_.has(functions::cnnlTransform_v2))) {
-    call_.note(1, "the library does not have cnnlTransform_v2");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and is_floating(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && dl::kit::library::is_floating(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
-        plan_.call(functions::cnnlTransform_v2, {
-            lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
-            lib::Argument{dl::cambricon::factor(dl::kit::library::number(other), out)},
+  if (!(call_.has(functions::cnnlOpTensor))) {
+    call_.note(1, "the library does not have cnnlOpTensor");
+  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out))", [&] { return lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        plan_.call(functions::cnnlOpTensor, {
+            lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_MUL", out)},
+            lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), out)},
             lib::Argument{input},
+            lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), out)},
+            lib::Argument{dl::cambricon::constant(call_, other, out)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{0}), out)},
             lib::Argument{out}});
       })) {
@@ -266,13 +268,15 @@ diopiError_t diopiMulInpScalar(
   const lib::View input = lib::view_of(input_);
   const lib::Scalar other = lib::scalar_of(other_);
   lib::require_dtype(input, 0x19f57, "input");
-  if (!(call_.has(functions::cnnlTransform_v2))) {
-    call_.note(1, "the library does not have cnnlTransform_v2");
-  } else if (lib::holds(call_, 1, "not (is_floating(input))", [&] { return dl::kit::library::is_floating(input); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
-        plan_.call(functions::cnnlTransform_v2, {
-            lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
-            lib::Argument{dl::cambricon::factor(dl::kit::library::number(other), input)},
+  if (!(call_.has(functions::cnnlOpTensor))) {
+    call_.note(1, "the library does not have cnnlOpTensor");
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        plan_.call(functions::cnnlOpTensor, {
+            lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_MUL", input)},
+            lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), input)},
             lib::Argument{input},
+            lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), input)},
+            lib::Argument{dl::cambricon::constant(call_, other, input)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{0}), input)},
             lib::Argument{input}});
       })) {
@@ -315,6 +319,29 @@ diopiError_t diopiMinimum(
   } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlMinimum, {
             lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
+      })) {
+    return diopiSuccess;
+  }
+  call_.decline();
+}
+
+diopiError_t diopiSubInpScalar(
+    diopiContextHandle_t ctx_, diopiTensorHandle_t input_, const diopiScalar_t* other_,
+    const diopiScalar_t* alpha_) {
+  lib::Call call_(ctx_, "diopiSubInpScalar", backend_of(ctx_));
+  const lib::View input = lib::view_of(input_);
+  const lib::Scalar other = lib::scalar_of(other_);
+  const lib::Scalar alpha = lib::scalar_of(alpha_);
+  lib::require_dtype(input, 0x19757, "input");
+  if (!(call_.has(functions::cnnlTransform_v2))) {
+    call_.note(1, "the library does not have cnnlTransform_v2");
+  } else if (lib::holds(call_, 1, "not (is_floating(input))", [&] { return dl::kit::library::is_floating(input); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+        plan_.call(functions::cnnlTransform_v2, {
+            lib::Argument{dl::cambricon::value("CNNL_POINTER_MODE_HOST")},
+            lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), input)},
+            lib::Argument{input},
+            lib::Argument{dl::cambricon::factor((-(dl::kit::library::number(other) * dl::kit::library::number(alpha))), input)},
+            lib::Argument{input}});
       })) {
     return diopiSuccess;
   }

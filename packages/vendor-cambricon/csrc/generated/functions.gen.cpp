@@ -198,11 +198,11 @@ constexpr lib::ArgumentFacts k_cnnlConcat[] = {
     {"concat_num", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"inputs_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptors},
-    {"inputs", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
+    {"inputs", true, false, false, 0x1f57, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"output", false, true, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo}};
+    {"output", false, true, false, 0x1f57, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr int8_t s_cnnlConcat[] = {0};
 constexpr lib::ArgumentFacts k_cnnlConvolutionBackwardData[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -294,7 +294,7 @@ constexpr lib::ArgumentFacts k_cnnlEmbeddingBackward[] = {
     {"padding_idx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"scale_grad_by_freq", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"indices", true, false, false, 0x50, 0, -1, lib::ArgumentFacts::kNo},
+    {"indices", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
     {"diff_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"diff", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
@@ -307,7 +307,7 @@ constexpr lib::ArgumentFacts k_cnnlEmbeddingForward_v2[] = {
     {"filter_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"filter", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"indices", true, false, false, 0x50, 0, -1, lib::ArgumentFacts::kNo},
+    {"indices", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
     {"padding_idx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"max_norm", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"norm_type", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -351,7 +351,7 @@ constexpr lib::ArgumentFacts k_cnnlGather_v2[] = {
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"index", true, false, false, 0x50, 0, -1, lib::ArgumentFacts::kNo},
+    {"index", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -557,7 +557,7 @@ constexpr lib::ArgumentFacts k_cnnlIndexPut[] = {
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptors},
-    {"indices", true, false, false, 0x50, 0, -1, lib::ArgumentFacts::kNo},
+    {"indices", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"value_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"value", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
@@ -574,7 +574,7 @@ constexpr lib::ArgumentFacts k_cnnlIndexSelect[] = {
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"index", true, false, false, 0x50, 0, -1, lib::ArgumentFacts::kNo},
+    {"index", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"output", false, true, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlIsNan[] = {
@@ -829,12 +829,12 @@ constexpr lib::ArgumentFacts k_cnnlReduce[] = {
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"input", true, false, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
+    {"input", true, false, false, 0x1b10, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"indices", false, true, false, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"output", false, true, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo}};
+    {"output", false, true, false, 0x1b10, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr int8_t s_cnnlReduce[] = {2, 6, 0};
 constexpr lib::ArgumentFacts k_cnnlRmsNormBackward[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -884,7 +884,7 @@ constexpr lib::ArgumentFacts k_cnnlScatter_v2[] = {
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
-    {"index", true, false, false, 0x50, 0, -1, lib::ArgumentFacts::kNo},
+    {"index", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
     {"src_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"src", true, false, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},

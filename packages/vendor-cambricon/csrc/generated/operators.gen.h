@@ -33,6 +33,16 @@ diopiError_t diopiGelu(
 diopiError_t diopiGeluBackward(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
     const char*);
+diopiError_t diopiTanhInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiSigmoidInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiSiluInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiAll(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const int64_t*);
+diopiError_t diopiAny(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const int64_t*);
+diopiError_t diopiArange(
+    diopiContextHandle_t, diopiTensorHandle_t, const diopiScalar_t*, const diopiScalar_t*,
+    const diopiScalar_t*);
 diopiError_t diopiAdd(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
     const diopiScalar_t*);
@@ -61,15 +71,131 @@ diopiError_t diopiMaximum(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiMinimum(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiSubInpScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, const diopiScalar_t*, const diopiScalar_t*);
+diopiError_t diopiAvgPool2d(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t, diopiSize_t,
+    diopiSize_t, bool, bool, const int64_t*);
+diopiError_t diopiAvgPool2dBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiSize_t, diopiSize_t, diopiSize_t, bool, bool, const int64_t*);
+diopiError_t diopiBatchNorm(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiTensorHandle_t, diopiTensorHandle_t, bool, double, double);
+diopiError_t diopiBatchNormBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, bool, double);
+diopiError_t diopiBernoulli(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiGeneratorHandle_t);
+diopiError_t diopiBernoulliInp(diopiContextHandle_t, diopiTensorHandle_t, diopiGeneratorHandle_t);
+diopiError_t diopiBernoulliScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, double, diopiGeneratorHandle_t);
+diopiError_t diopiDropout(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+    double, bool, diopiGeneratorHandle_t);
+diopiError_t diopiBitwiseAnd(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiBitwiseOr(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiBitwiseNot(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiEq(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiEqScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiNe(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiNeScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiGe(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiGeScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiGt(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiGtScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiLe(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiLeScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiLt(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiLtScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiIsNan(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiCat(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t*, int64_t, int64_t);
+diopiError_t diopiStack(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t*, int64_t, int64_t);
+diopiError_t diopiConvolution2d(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiSize_t, diopiSize_t, diopiSize_t, int64_t);
+diopiError_t diopiConvolution2dBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t*,
+    diopiSize_t, diopiSize_t, diopiSize_t, int64_t);
 diopiError_t diopiCopyInp(diopiContextHandle_t, diopiConstTensorHandle_t, diopiTensorHandle_t);
 diopiError_t diopiCastDtype(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiContiguous(
     diopiContextHandle_t, diopiTensorHandle_t*, diopiConstTensorHandle_t, diopiMemoryFormat_t);
 diopiError_t diopiExpand(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiCumsum(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t);
+diopiError_t diopiDiv(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiRoundMode_t);
+diopiError_t diopiDivInp(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiRoundMode_t);
+diopiError_t diopiDivScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*,
+    diopiRoundMode_t);
+diopiError_t diopiDivInpScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, const diopiScalar_t*, diopiRoundMode_t);
+diopiError_t diopiEmbedding(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    int64_t, bool, bool);
+diopiError_t diopiEmbeddingBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    int64_t, int64_t, bool, bool);
+diopiError_t diopiExp(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiExpInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiLog(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiLogInp(diopiContextHandle_t, diopiTensorHandle_t);
 diopiError_t diopiFill(diopiContextHandle_t, diopiTensorHandle_t, const diopiScalar_t*);
 diopiError_t diopiZeroInp(diopiContextHandle_t, diopiTensorHandle_t);
 diopiError_t diopiZeros(diopiContextHandle_t, diopiTensorHandle_t, diopiSize_t);
 diopiError_t diopiOnes(diopiContextHandle_t, diopiTensorHandle_t, diopiSize_t);
+diopiError_t diopiForeachmulInpScalar(
+    diopiContextHandle_t, diopiTensorHandle_t*, int64_t, const diopiScalar_t*);
+diopiError_t diopiForeachaddInpScalar(
+    diopiContextHandle_t, diopiTensorHandle_t*, int64_t, const diopiScalar_t*);
+diopiError_t diopiForeachmulInpTensor(
+    diopiContextHandle_t, diopiTensorHandle_t*, int64_t, diopiConstTensorHandle_t);
+diopiError_t diopiForeachnormScalar(
+    diopiContextHandle_t, diopiTensorHandle_t*, diopiConstTensorHandle_t*, int64_t,
+    const diopiScalar_t*);
+diopiError_t diopiIndexSelect(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t,
+    diopiConstTensorHandle_t);
+diopiError_t diopiGather(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t,
+    diopiConstTensorHandle_t);
+diopiError_t diopiLayerNorm(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t,
+    double);
+diopiError_t diopiLayerNormBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t);
+diopiError_t diopiLogicalAnd(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiLogicalOr(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiLogicalNot(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiMm(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiBmm(
@@ -80,6 +206,70 @@ diopiError_t diopiAddmm(
 diopiError_t diopiLinear(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
     diopiConstTensorHandle_t);
+diopiError_t diopiMultinomial(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t, bool,
+    diopiGeneratorHandle_t);
+diopiError_t diopiNLLLossV2(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiReduction_t, int64_t);
+diopiError_t diopiNLLLossV2Backward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiReduction_t,
+    int64_t);
+diopiError_t diopiLinalgVecNorm(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiScalar_t*,
+    diopiSize_t, bool);
+diopiError_t diopiAdamW(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiTensorHandle_t,
+    diopiTensorHandle_t, diopiTensorHandle_t, float, float, float, float, float, int64_t, bool);
+diopiError_t diopiSgd(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, double,
+    double, double, double, bool);
+diopiError_t diopiPow(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiPowInp(diopiContextHandle_t, diopiTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiPowScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, const diopiScalar_t*, diopiConstTensorHandle_t);
+diopiError_t diopiPowTensor(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiSqrt(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiSqrtInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiRsqrt(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiRsqrtInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiReciprocal(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiReciprocalInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiUniformInp(
+    diopiContextHandle_t, diopiTensorHandle_t, double, double, diopiGeneratorHandle_t);
+diopiError_t diopiRandomInp(
+    diopiContextHandle_t, diopiTensorHandle_t, int64_t, const int64_t*, diopiGeneratorHandle_t);
+diopiError_t diopiNormal(
+    diopiContextHandle_t, diopiTensorHandle_t, double, double, diopiGeneratorHandle_t);
+diopiError_t diopiNormalInp(
+    diopiContextHandle_t, diopiTensorHandle_t, double, double, diopiGeneratorHandle_t);
+diopiError_t diopiRandperm(
+    diopiContextHandle_t, diopiTensorHandle_t, int64_t, diopiGeneratorHandle_t);
+diopiError_t diopiSum(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t);
+diopiError_t diopiMean(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t);
+diopiError_t diopiAmax(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t, bool);
+diopiError_t diopiRMSNorm(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+    diopiSize_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t, double);
+diopiError_t diopiRMSNormBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiSize_t, double);
+diopiError_t diopiFloor(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiFloorInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiCeil(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiCeilInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiAbs(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiAbsInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiNeg(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiNegInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiSign(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
 diopiError_t diopiSoftmax(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t);
 diopiError_t diopiSoftmaxBackward(
@@ -90,6 +280,47 @@ diopiError_t diopiLogSoftmax(
 diopiError_t diopiLogSoftmaxBackward(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
     int64_t);
+diopiError_t diopiTopk(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+    int64_t, int64_t, bool, bool);
+diopiError_t diopiSort(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+    int64_t, bool, const bool*);
+diopiError_t diopiErf(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiErfInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiAddcmul(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiAddcmulInp(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    const diopiScalar_t*);
+diopiError_t diopiAddcdiv(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t, const diopiScalar_t*);
+diopiError_t diopiAddcdivInp(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    const diopiScalar_t*);
+diopiError_t diopiLerpScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    const diopiScalar_t*);
+diopiError_t diopiLerpTensor(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t);
+diopiError_t diopiSin(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiSinInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiCos(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+diopiError_t diopiCosInp(diopiContextHandle_t, diopiTensorHandle_t);
+diopiError_t diopiTril(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t);
+diopiError_t diopiTriu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t);
+diopiError_t diopiTriuInp(diopiContextHandle_t, diopiTensorHandle_t, int64_t);
+diopiError_t diopiWhere(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiConstTensorHandle_t);
+diopiError_t diopiMaskedFillScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    const diopiScalar_t*);
+diopiError_t diopiMaskedFillInpScalar(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*);
 }  // namespace operators
 
 // All of them, for the slot `operators`.

@@ -21,7 +21,7 @@ diopiError_t diopiSoftmax(
   lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::cnnlSoftmaxForward_v2))) {
     call_.note(1, "the library does not have cnnlSoftmaxForward_v2");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (same_shape(input, out))", [&] { return dl::kit::library::same_shape(input, out); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlSoftmaxForward_v2, {
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_ACCURATE")},
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_MODE_MEDIUM_DIMENSION")},
@@ -47,7 +47,7 @@ diopiError_t diopiSoftmaxBackward(
   lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlSoftmaxBackward))) {
     call_.note(1, "the library does not have cnnlSoftmaxBackward");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (same_shape(output, grad_input) and same_shape(grad_output, grad_input))", [&] { return (dl::kit::library::same_shape(output, grad_input) && dl::kit::library::same_shape(grad_output, grad_input)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlSoftmaxBackward, {
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_ACCURATE")},
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_MODE_MEDIUM_DIMENSION")},
@@ -71,7 +71,7 @@ diopiError_t diopiLogSoftmax(
   lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::cnnlSoftmaxForward_v2))) {
     call_.note(1, "the library does not have cnnlSoftmaxForward_v2");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (same_shape(input, out))", [&] { return dl::kit::library::same_shape(input, out); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlSoftmaxForward_v2, {
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_LOG")},
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_MODE_MEDIUM_DIMENSION")},
@@ -97,7 +97,7 @@ diopiError_t diopiLogSoftmaxBackward(
   lib::require_same_dtype(output, "output", grad_output, "grad_output");
   if (!(call_.has(functions::cnnlSoftmaxBackward))) {
     call_.note(1, "the library does not have cnnlSoftmaxBackward");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (same_shape(output, grad_input) and same_shape(grad_output, grad_input))", [&] { return (dl::kit::library::same_shape(output, grad_input) && dl::kit::library::same_shape(grad_output, grad_input)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlSoftmaxBackward, {
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_LOG")},
             lib::Argument{dl::cambricon::value("CNNL_SOFTMAX_MODE_MEDIUM_DIMENSION")},

@@ -40,6 +40,15 @@ using Status = int;  // cnnlStatus_t
   X(cnnlSetConvolutionDescriptor,                                                                  \
     Status (*)(cnnlConvolutionDescriptor_t, int, const int*, const int*, const int*, int, int))    \
   X(cnnlDestroyConvolutionDescriptor, Status (*)(cnnlConvolutionDescriptor_t))                     \
+  X(cnnlGetConvolutionForwardAlgorithm,                                                            \
+    Status (*)(cnnlHandle_t, cnnlConvolutionDescriptor_t, cnnlTensorDescriptor_t,                  \
+               cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, int, int*))                         \
+  X(cnnlGetConvolutionBackwardDataAlgorithm,                                                       \
+    Status (*)(cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t,                       \
+               cnnlConvolutionDescriptor_t, cnnlTensorDescriptor_t, int, int*))                    \
+  X(cnnlGetConvolutionBackwardFilterAlgorithm,                                                     \
+    Status (*)(cnnlHandle_t, cnnlConvolutionDescriptor_t, cnnlTensorDescriptor_t,                  \
+               cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, int, int*))                         \
   X(cnnlCreatePoolingDescriptor, Status (*)(cnnlPoolingDescriptor_t*))                             \
   X(cnnlSetPooling2dDescriptor_v2,                                                                 \
     Status (*)(cnnlPoolingDescriptor_t, int, int, int, int, int, int, int, int, int, int, int,     \

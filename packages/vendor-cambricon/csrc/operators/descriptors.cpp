@@ -50,6 +50,7 @@ int64_t dtype_of(const lib::View& x) {
   return x.dtype == diopi_dtype_float16    ? value("CNNL_DTYPE_HALF")
          : x.dtype == diopi_dtype_bfloat16 ? value("CNNL_DTYPE_BFLOAT16")
          : x.dtype == diopi_dtype_float32  ? value("CNNL_DTYPE_FLOAT")
+         : x.dtype == diopi_dtype_bool     ? value("CNNL_DTYPE_BOOL")
                                            : value("CNNL_DTYPE_INT32");
 }
 
@@ -266,6 +267,65 @@ std::shared_ptr<const Product> product_of(lib::Call& call, const lib::View& a, c
 }
 
 }  // namespace
+
+namespace {
+
+// Three tensors of a convolution, as its functions get them.
+struct Convolved {
+  Convolved(lib::Call& call, const lib::View& a, const lib::View& b, const lib::View& c)
+      : backend(static_cast<OperatorBackend&>(call.backend())),
+        handle(static_cast<cnnlHandle_t>(backend.handle(call))),
+        owners{backend.descriptor_of(dense(a)), backend.descriptor_of(dense(b)),
+               backend.descriptor_of(dense(c))} {}
+
+  cnnlTensorDescriptor_t operator[](size_t i) const {
+    return static_cast<cnnlTensorDescriptor_t>(owners[i]->get());
+  }
+
+  OperatorBackend& backend;
+  const cnnlHandle_t handle;
+  const std::shared_ptr<const OperatorBackend::Descriptor> owners[3];
+};
+
+cnnlConvolutionDescriptor_t convolution_of(const lib::Object& object) {
+  return static_cast<cnnlConvolutionDescriptor_t>(object.pointer);
+}
+
+}  // namespace
+
+int64_t forward_algorithm(lib::Call& call, const lib::Object& convolution, const lib::View& x,
+                          const lib::View& w, const lib::View& y) {
+  const Convolved tensors(call, x, w, y);
+  Cnnl& cnnl = the_cnnl();
+  int found = 0;
+  cnnl.check(cnnl.cnnlGetConvolutionForwardAlgorithm(
+                 tensors.handle, convolution_of(convolution), tensors[0], tensors[1], tensors[2],
+                 as_int(value("CNNL_CONVOLUTION_FWD_FASTEST")), &found),
+             "cnnlGetConvolutionForwardAlgorithm");
+  return found;
+}
+int64_t data_algorithm(lib::Call& call, const lib::Object& convolution, const lib::View& w,
+                       const lib::View& diff_y, const lib::View& diff_x) {
+  const Convolved tensors(call, w, diff_y, diff_x);
+  Cnnl& cnnl = the_cnnl();
+  int found = 0;
+  cnnl.check(cnnl.cnnlGetConvolutionBackwardDataAlgorithm(
+                 tensors.handle, tensors[0], tensors[1], convolution_of(convolution), tensors[2],
+                 as_int(value("CNNL_CONVOLUTION_BWD_DATA_FASTEST")), &found),
+             "cnnlGetConvolutionBackwardDataAlgorithm");
+  return found;
+}
+int64_t filter_algorithm(lib::Call& call, const lib::Object& convolution, const lib::View& x,
+                         const lib::View& diff_y, const lib::View& diff_w) {
+  const Convolved tensors(call, x, diff_y, diff_w);
+  Cnnl& cnnl = the_cnnl();
+  int found = 0;
+  cnnl.check(cnnl.cnnlGetConvolutionBackwardFilterAlgorithm(
+                 tensors.handle, convolution_of(convolution), tensors[0], tensors[1], tensors[2],
+                 as_int(value("CNNL_CONVOLUTION_BWD_FILTER_FASTEST")), &found),
+             "cnnlGetConvolutionBackwardFilterAlgorithm");
+  return found;
+}
 
 lib::Object matmul(lib::Call& call, const lib::View& a, const lib::View& b, const lib::View& out,
                    bool beta) {

@@ -1,8 +1,10 @@
 #include "operators/helpers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "dl/kit/library/random.h"
 #include "operators/cnnl.h"
 
 namespace dl::cambricon {
@@ -42,6 +44,63 @@ int64_t value(const char* name) { return the_cnnl().value(name); }
 int64_t cast(const lib::View& from, const lib::View& to) {
   return value(
       (std::string("CNNL_CAST_") + cnnl_dtype(from.dtype) + "_TO_" + cnnl_dtype(to.dtype)).c_str());
+}
+
+lib::Scalar factor(double number, const lib::View& like) {
+  lib::Scalar made = lib::scalar_of(number);
+  if (lib::is_floating(like)) {
+    made.value.stype = diopi_dtype_float32;
+    return made;
+  }
+  if (number != std::trunc(number)) lib::refuse("a fraction for a tensor of integers");
+  made = lib::scalar_of(static_cast<int64_t>(number));
+  made.value.stype = diopi_dtype_int32;
+  return made;
+}
+
+lib::View constant(lib::Call& call, const lib::Scalar& number, const lib::View& like) {
+  const double value = lib::number(number);
+  if (lib::is_integral(like)) {
+    unsigned char room[sizeof(int64_t)] = {};
+    lib::store(room, 0, like.dtype, value);
+    if (static_cast<double>(lib::load_integer(room, 0, like.dtype)) != value)
+      lib::refuse("a number that the dtype of a tensor cannot represent");
+  }
+  return lib::filled(call, lib::dtype(like), {1}, value);
+}
+
+int64_t nll_reduction(int64_t reduction) {
+  switch (reduction) {
+    case ReductionNone:
+      return value("CNNL_REDUCTION_NONE");
+    case ReductionMean:
+      return value("CNNL_REDUCTION_MEAN");
+    case ReductionSum:
+      return value("CNNL_REDUCTION_SUM");
+    default:
+      lib::refuse("an unknown reduction");
+  }
+}
+
+lib::Views unsqueezed(const lib::Views& tensors, int64_t dim) {
+  lib::Views made;
+  for (const lib::View& each : tensors) made.push_back(lib::unsqueeze(each, dim));
+  return made;
+}
+
+lib::Views nonempty(const lib::Views& tensors) {
+  lib::Views made;
+  for (const lib::View& each : tensors) {
+    if (each.numel() != 0) made.push_back(each);
+  }
+  return made;
+}
+
+int64_t position(int64_t dim, const lib::View& x) { return lib::dimension(x, dim); }
+
+bool one_dtype(const lib::Views& tensors, const lib::View& like) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](const lib::View& each) { return each.dtype == like.dtype; });
 }
 
 lib::Scalar element(const lib::Scalar& number, const lib::View& like) {
@@ -94,11 +153,6 @@ lib::View leading(const lib::View& x, int64_t count) {
   lib::View view = x;
   while (view.ndim > std::max<int64_t>(count, 1)) view = lib::squeeze(view, -1);
   return view;
-}
-
-lib::View as_one(const lib::View& x) {
-  if (x.numel() != 1) lib::refuse("a tensor has more than one element");
-  return lib::reshaped(x, {1});
 }
 
 lib::View factor_of_product(const lib::View& x) {

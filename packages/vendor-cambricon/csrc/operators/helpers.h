@@ -17,19 +17,14 @@ int64_t value(const char* name);
 // The enumerator that converts between the dtypes of two tensors.
 int64_t cast(const lib::View& from, const lib::View& to);
 
-// A number in the type that functions compute in: int32 for integers, else float32.
-inline lib::Scalar factor(double number, const lib::View& like) {
-  lib::Scalar made = lib::scalar_of(number);
-  if (lib::is_floating(like)) {
-    made.value.stype = diopi_dtype_float32;
-  } else {
-    made = lib::scalar_of(static_cast<int64_t>(number));
-    made.value.stype = diopi_dtype_int32;
-  }
-  return made;
-}
-// A number in the dtype of a tensor; declines numbers that the dtype cannot represent.
+// A number in the type that functions compute in: int32 for integers, else float32. Declines
+// fractions for integers.
+lib::Scalar factor(double number, const lib::View& like);
+// A number in the dtype of a tensor; declines fractions for integers.
 lib::Scalar element(const lib::Scalar& number, const lib::View& like);
+// A temporary with the number as its only element, in the dtype of a tensor. Declines numbers that
+// the dtype cannot represent, which would compare wrongly.
+lib::View constant(lib::Call& call, const lib::Scalar& number, const lib::View& like);
 
 // Operator descriptors.
 lib::Object activation(const char* mode, bool approximate);
@@ -52,6 +47,24 @@ int64_t matmul_workspace(lib::Call& call, const lib::View& a, const lib::View& b
 // A matrix without gaps, which may be the transposed one: `matmul` states which.
 lib::View factor_of_product(const lib::View& x);
 
+// The algorithms that the library chooses for a convolution and its gradients.
+int64_t forward_algorithm(lib::Call& call, const lib::Object& convolution, const lib::View& x,
+                          const lib::View& w, const lib::View& y);
+int64_t data_algorithm(lib::Call& call, const lib::Object& convolution, const lib::View& w,
+                       const lib::View& diff_y, const lib::View& diff_x);
+int64_t filter_algorithm(lib::Call& call, const lib::Object& convolution, const lib::View& x,
+                         const lib::View& diff_y, const lib::View& diff_w);
+// The enumerator of a diopiReduction_t.
+int64_t nll_reduction(int64_t reduction);
+
+// Tensors of a list with a dimension of size 1 before this one.
+lib::Views unsqueezed(const lib::Views& tensors, int64_t dim);
+// The tensors of a list that have elements.
+lib::Views nonempty(const lib::Views& tensors);
+// A dimension of a tensor, counted from the first.
+int64_t position(int64_t dim, const lib::View& x);
+bool one_dtype(const lib::Views& tensors, const lib::View& like);
+
 // A tensor whose elements a function does not read, although it takes them.
 inline lib::View unread(const lib::Call&, const lib::View& x) { return x; }
 
@@ -63,9 +76,6 @@ lib::View around(const lib::View& x, int64_t dim);
 lib::View kept(const lib::View& out, const lib::View& x, const lib::Ints& dims);
 // The first dimensions of a tensor whose others have size 1.
 lib::View leading(const lib::View& x, int64_t count);
-// A tensor of one element as one dimension.
-lib::View as_one(const lib::View& x);
-
 }  // namespace dl::cambricon
 
 #endif  // DL_CAMBRICON_OPERATORS_HELPERS_H_

@@ -1,4 +1,4 @@
-// What CNNL's functions take: handles, tensor descriptors, and numbers in host memory.
+// Arguments of CNNL's functions: handles, tensor descriptors, and numbers in host memory.
 #ifndef DL_CAMBRICON_OPERATORS_OBJECTS_H_
 #define DL_CAMBRICON_OPERATORS_OBJECTS_H_
 

@@ -45,8 +45,9 @@ const char* remedy(cnrt::Code code) {
     case cnrt::kNoDevice:
       return "; MLU_VISIBLE_DEVICES may hide the available ones, or another container uses them";
     case cnrt::kInitFailed:
-    case cnrt::kDriverCallFailed:
       return "; `cnmon` must work first: the kernel driver may be older than the SDK supports";
+    case cnrt::kDriverCallFailed:
+      return "; `cnmon` must work, and the process must be restarted";
     case cnrt::kKernelTrap:
       return "; a kernel failed on the device, perhaps because of an invalid index, and the "
              "process "

@@ -1,4 +1,4 @@
-"""What the operators need: CNNL, and its header, from which values of enumerations are read."""
+"""Parts of the SDK that operators need: CNNL, and its header, which has enumerations' values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 USUAL_ROOT = "/usr/local/neuware"
 """Folder where installers put the SDK; the same is in ``csrc/runtime/driver.cpp``."""
 STATUS = "experimental: never compiled against CNNL's header"
-"""What README, `dl doctor` and reports say about this vendor."""
+"""Restriction that README, `dl doctor` and reports state."""
 
 
 def libraries(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

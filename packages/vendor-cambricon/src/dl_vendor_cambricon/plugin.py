@@ -7,7 +7,7 @@ import pluggy
 from diopi_proto.descriptor import VendorDescriptor, require_library
 
 from ._version import __version__
-from .libraries import libraries
+from .libraries import STATUS, libraries
 from .presence import FOLDER, present, simulated
 
 hookimpl = pluggy.HookimplMarker("dl")
@@ -29,4 +29,5 @@ def dl_vendor() -> VendorDescriptor:
         present=present,
         simulated=simulated,
         libraries=libraries,
+        status=STATUS,
     )
