@@ -72,7 +72,6 @@ DL_KERNEL void attention_kernel(AttentionProblem<T, C> problem) {
   for (int64_t item = block_index(); item < problem.tasks.count; item += block_count()) {
     const AttentionTask task = problem.tasks.at(item);
     const AttentionShape shape = problem.shape.of(task.sample);
-    if (task.first >= shape.queries) continue;
     const int64_t n = task.sample, h = task.head, kh = h / shape.group();
     const int64_t queries = tile_extent(task.first, shape.queries);
     const TileOperand<T> q =
@@ -82,7 +81,9 @@ DL_KERNEL void attention_kernel(AttentionProblem<T, C> problem) {
     out.clear();
     RunningSoftmax<C> softmax;
     softmax.start();
-    const int64_t end = shape.end_key(task.first + queries - 1);
+    // A tile beyond a short sequence has no keys. PoCL 6 corrupts memory if it is skipped: no
+    // barrier may be in a loop whose body is left early.
+    const int64_t end = queries > 0 ? shape.end_key(task.first + queries - 1) : 0;
     for (int64_t key = shape.first_key(task.first); key < end; key += kSide) {
       const int64_t keys = tile_extent(key, end);
       TileSums<C> scores;
