@@ -261,6 +261,46 @@ for _ in range(3000):
     )
 
 
+def test_launches_that_overlap_are_told_apart(tmp_path: Path) -> None:
+    """A launch is not taken for an earlier one that ran beside another one."""
+    place = "ld.param.u64 %rd1, [a]; mov.u32 %r1, %ctaid.x; mad.lo.u32 %r1, %r1, 32, %r0;"
+    writing = kernel(f"{place} mad.wide.u32 %rd1, %r1, 4, %rd1; st.global.u32 [%rd1], %r1;")
+    # Each thread reads what another block has written.
+    mirrored = kernel(
+        f"{place} mad.wide.u32 %rd2, %r1, 4, %rd1; sub.u32 %r2, 2047, %r1;"
+        "mad.wide.u32 %rd1, %r2, 4, %rd1; ld.global.u32 %r3, [%rd1]; st.global.u32 [%rd2+8192], %r3;"
+    )
+    # One thread says that it runs, and waits for an answer.
+    waiting = kernel(
+        "ld.param.u64 %rd1, [a]; mov.u32 %r1, 1; st.volatile.global.u32 [%rd1+16384], %r1;\n"
+        "again: ld.volatile.global.u32 %r1, [%rd1+16388]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;"
+    )
+    report = run(
+        f"""
+start()
+one, two = (new("H", cu.cuStreamCreateWithPriority, 1, 0) for _ in range(2))
+p = new("P", cu.cuMemAlloc_v2, 16392)
+ok(cu.cuMemsetD32Async(p + 16384, 0, 2, one))
+ok(cu.cuStreamSynchronize(one))
+(_, writing), (_, mirrored), (_, waiting) = map(load, {[writing, mirrored, waiting]!r})
+ok(launch(waiting, 1, 1, p, stream=two))
+target = ffi.new("unsigned[]", 2048)
+while target[0] == 0:
+    ok(cu.cuMemcpyDtoHAsync_v2(target, p + 16384, 4, one))
+    ok(cu.cuStreamSynchronize(one))
+ok(launch(writing, 64, 32, p, stream=one))
+ok(cu.cuMemsetD32Async(p + 16388, 1, 1, one))
+ok(cu.cuCtxSynchronize())
+ok(launch(mirrored, 64, 32, p, stream=one))
+ok(cu.cuCtxSynchronize())
+ok(cu.cuMemcpyDtoH_v2(target, p + 8192, 8192))
+assert list(target) == list(range(2047, -1, -1))
+""",
+        tmp_path,
+    )
+    assert report.findings == []
+
+
 def test_a_missing_wait_shows(tmp_path: Path) -> None:
     """Work enqueued after a host function has not run while the function waits."""
     run(

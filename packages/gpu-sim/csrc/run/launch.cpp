@@ -1,7 +1,6 @@
 #include "launch.h"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
 namespace sim {
@@ -16,10 +15,6 @@ constexpr uint64_t kPatience = 4;
 // Number of warp turns after which other launches may run.
 constexpr uint64_t kTurns = 64;
 
-// Segment numbers are never reused, so that accesses of earlier launches in a history can be
-// recognized by their number.
-std::atomic<uint32_t> next_segment{1};
-
 }  // namespace
 
 Launch::Launch(std::shared_ptr<const Image> image, DeviceMemory& memory, Findings& findings,
@@ -29,8 +24,7 @@ Launch::Launch(std::shared_ptr<const Image> image, DeviceMemory& memory, Finding
       findings_(findings),
       config_(config),
       params_(std::move(params)),
-      random_(config.seed),
-      first_segment_(next_segment.load()) {
+      random_(config.seed) {
   if (config_.budget == 0) config_.budget = kBudget;
   params_.resize(std::max<size_t>(params_.size(), image_->kernel().param_bytes));
 }
@@ -79,7 +73,6 @@ Outcome Launch::run(const std::function<void()>& pause) {
     if (++turns % kTurns == 0 && pause) pause();
   }
   if (workspace_ != 0) memory_.free(workspace_);
-  next_segment.store(first_segment_ + static_cast<uint32_t>(segments_.size()));
   return outcome_;
 }
 
@@ -92,15 +85,10 @@ void Launch::admit() {
 }
 
 void Launch::begin_segment(Warp& warp, uint32_t lanes, bool together) {
-  const auto number = first_segment_ + static_cast<uint32_t>(segments_.size());
   const uint32_t parent = warp.segment[static_cast<size_t>(__builtin_ctz(lanes))];
-  segments_.push_back(
+  const uint32_t number = segments_.add(
       {warp.block.serial, warp.index, warp.clocks[warp.index], parent, together ? lanes : 0});
   each_lane(lanes, [&](int lane) { warp.segment[static_cast<size_t>(lane)] = number; });
-}
-
-const Segment* Launch::segment(uint32_t number) const {
-  return number < first_segment_ ? nullptr : &segments_[number - first_segment_];
 }
 
 std::string Launch::source_of(const Instruction& instruction) const {

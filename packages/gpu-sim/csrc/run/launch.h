@@ -12,6 +12,7 @@
 #include "../memory/device_memory.h"
 #include "../report/finding.h"
 #include "block.h"
+#include "segments.h"
 
 namespace sim {
 
@@ -58,8 +59,8 @@ class Launch {
 
   /** Begin a new segment of a warp's `lanes`, which may have synchronised with each other. */
   void begin_segment(Warp& warp, uint32_t lanes, bool together = true);
-  const Segment* segment(uint32_t number) const;
-  uint32_t first_segment() const { return first_segment_; }
+  /** Return a segment of this launch; null for numbers of others, and for 0. */
+  const Segment* segment(uint32_t number) const { return segments_.find(number); }
   /** Return the source location "file:line". */
   std::string source_of(const Instruction& instruction) const;
 
@@ -95,8 +96,7 @@ class Launch {
   std::vector<uint64_t> order_;
   size_t next_block_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<Segment> segments_;
-  uint32_t first_segment_;
+  Segments segments_;
   std::array<Region*, 256> last_regions_{};
   Outcome outcome_ = Outcome::kDone;
   bool stopped_ = false;

@@ -8,23 +8,18 @@ namespace {
 /** Happens-before order between an earlier access and a lane's current one. */
 class Order {
  public:
-  Order(const Warp& warp, uint32_t lane)
-      : warp_(warp),
-        lane_(lane),
-        segment_(warp.segment[lane]),
-        first_(warp.launch.first_segment()) {}
+  Order(const Warp& warp, uint32_t lane) : warp_(warp), lane_(lane), segment_(warp.segment[lane]) {}
 
   bool before(const Access& earlier) {
-    if (earlier.segment < first_) return true;  // from an earlier launch, or no access
     if (earlier.segment == segment_) return earlier.lane() == lane_ && !earlier.many_lanes();
     if (earlier.segment == asked_.segment && earlier.lane() == asked_.lane()) return answer_;
     asked_ = earlier;
-    return answer_ = find(earlier);
+    const Segment* then = warp_.launch.segment(earlier.segment);
+    return answer_ = then == nullptr || find(earlier, *then);  // null: another launch, or no access
   }
 
  private:
-  bool find(const Access& earlier) const {
-    const Segment& then = *warp_.launch.segment(earlier.segment);
+  bool find(const Access& earlier, const Segment& then) const {
     if (then.block != warp_.block.serial) {
       const auto known = warp_.block.known.find(clock_key(then.block, then.warp));
       return known != warp_.block.known.end() && known->second >= then.clock;
@@ -33,10 +28,10 @@ class Order {
     if (earlier.lane() == lane_ && !earlier.many_lanes()) return true;
     // Check whether both lanes have synchronised since the earlier access.
     for (uint32_t at = segment_; at > earlier.segment;) {
-      const Segment& each = *warp_.launch.segment(at);
-      if ((each.mask >> earlier.lane() & 1) != 0) return true;
-      if (each.parent < first_) break;
-      at = each.parent;
+      const Segment* each = warp_.launch.segment(at);
+      if (each == nullptr) break;
+      if ((each->mask >> earlier.lane() & 1) != 0) return true;
+      at = each->parent;
     }
     return false;
   }
@@ -44,7 +39,6 @@ class Order {
   const Warp& warp_;
   uint32_t lane_;
   uint32_t segment_;
-  uint32_t first_;
   Access asked_;
   bool answer_ = false;
 };
@@ -100,7 +94,6 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
   const uint32_t strength =
       (here.strong ? Access::kStrong : 0) | (here.own_block ? Access::kOwnBlock : 0);
   const uint32_t where = Access::pack(static_cast<uint32_t>(here.index), lane) | strength;
-  const uint32_t first = warp.launch.first_segment();
   Order order(warp, lane);
   const auto conflicts = [&](const Access& earlier) {
     if (here.strong && earlier.strong() && !(here.own_block || earlier.own_block())) return false;
@@ -108,13 +101,16 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
     return !(here.strong && earlier.strong()) ||
            warp.launch.segment(earlier.segment)->block != warp.block.serial;
   };
+  const auto own = [&](const Access& earlier) {
+    return warp.launch.segment(earlier.segment) != nullptr;
+  };
   bool raced = false;
   bool same_value = false;
   const uint64_t address = region.base + offset;
   for (uint32_t i = 0; i < bytes; ++i) {
     History& history = region.history[offset + i];
     if (purpose == Purpose::kRead) {
-      if (history.writer.segment >= first && !raced && conflicts(history.writer)) {
+      if (!raced && own(history.writer) && conflicts(history.writer)) {
         raced = true;
         race(warp, here, lane, region, address, history.writer, "reads", "has written");
       }
@@ -128,14 +124,13 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
                        (own_block ? Access::kOwnBlock : 0);
         continue;
       }
-      if (reader.segment >= first) {
-        const Segment& other = *warp.launch.segment(reader.segment);
-        if (other.warp != warp.index || other.block != warp.block.serial) history.other = reader;
-      }
+      const Segment* other = warp.launch.segment(reader.segment);
+      if (other != nullptr && (other->warp != warp.index || other->block != warp.block.serial))
+        history.other = reader;
       reader = {segment, where};
       continue;
     }
-    if (history.writer.segment >= first && !raced && conflicts(history.writer)) {
+    if (!raced && own(history.writer) && conflicts(history.writer)) {
       if (fresh != nullptr && fresh[i] == region.bytes[offset + i]) {
         same_value = true;
       } else {
@@ -144,7 +139,7 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
       }
     }
     for (const Access* reader : {&history.reader, &history.other}) {
-      if (reader->segment < first || raced || !conflicts(*reader)) continue;
+      if (raced || !own(*reader) || !conflicts(*reader)) continue;
       raced = true;
       race(warp, here, lane, region, address, *reader, "writes", "has read");
     }
