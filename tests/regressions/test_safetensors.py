@@ -1,4 +1,7 @@
-"""safetensors files: the library parses device names itself, and accepts device indices."""
+"""safetensors files: the library parses device names itself, and accepts device indices.
+
+With dl-integrations it accepts names of dl as well.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +64,17 @@ def test_a_model_with_tied_weights_goes_there_and_back(tmp_path: Path) -> None:
     assert torch.equal(model[1].weight, want) and model[0].weight is model[1].weight
 
 
-def test_the_name_is_refused_by_the_library_itself(file: Path) -> None:
-    """If this test fails, safetensors supports the name, and the README should state it."""
-    with pytest.raises(SafetensorError, match="device dl is invalid"):
-        load_file(file, device="dl")
+def test_the_name_loads_onto_the_device(file: Path) -> None:
+    """dl-integrations, which the environment has, accepts the name on behalf of safetensors."""
+    for device in ("dl", "dl:0", torch.device("dl")):
+        loaded = load_file(file, device=device)
+        assert all(tensor.device == torch.device("dl", 0) for tensor in loaded.values())
+        assert all(torch.equal(tensor.cpu(), TENSORS[name]) for name, tensor in loaded.items())
+
+
+def test_another_name_is_refused_by_the_library_itself(file: Path) -> None:
+    with pytest.raises(SafetensorError, match="device dx is invalid"):
+        load_file(file, device="dx")
 
 
 def test_a_pretrained_model_moves_to_the_device(tmp_path: Path) -> None:

@@ -18,11 +18,17 @@ _lock = threading.RLock()
 _running = False
 outcome: Outcome | None = None
 """Result of the last attempt; None before the first."""
+_failed = False
+"""True after an error of dl-core itself, which is reported once."""
 
 
 def autoload() -> None:
-    """Start the device if one is available. Never raises: every error becomes a warning."""
-    if outcome is not None:
+    """Start the device if one is available. Never raises: every error becomes a warning.
+
+    Other entry points of torch may call it as well; only the first call has an effect.
+    """
+    global _failed
+    if outcome is not None or _failed:
         return
     try:
         found = _attempt()
@@ -36,6 +42,7 @@ def autoload() -> None:
     except BaseException as error:  # noqa: BLE001 - any exception would break `import torch`
         from dl_core.errors import describe_error
 
+        _failed = True
         _tell(
             f"the dl device is off: dl-core failed with {describe_error(error)}. "
             f"Run `dl doctor` for details; TORCH_DEVICE_BACKEND_AUTOLOAD=0 disables dl-core."

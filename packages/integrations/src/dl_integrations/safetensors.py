@@ -24,7 +24,17 @@ def load_file(
 
 
 def known_device(device: Any) -> Any:
-    """Return the device as safetensors takes it: dl devices by their index."""
-    if isinstance(device, (str, torch.device)) and torch.device(device).type == DEVICE:
+    """Return the device as safetensors takes it: dl devices by their index.
+
+    A name that torch does not know is returned as it is, for the error of safetensors.
+    """
+    if isinstance(device, (str, torch.device)) and _is_ours(device):
         return index_of(device)
     return str(device) if isinstance(device, torch.device) else device
+
+
+def _is_ours(device: str | torch.device) -> bool:
+    try:
+        return torch.device(device).type == DEVICE
+    except RuntimeError:
+        return False
