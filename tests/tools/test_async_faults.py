@@ -56,7 +56,14 @@ def test_verdicts() -> None:
     assert Trial(None, [crash], 0).verdict == "false alarm"
 
 
-@pytest.mark.parametrize("name", FAULTS)
+STEADY = ("stream-query-never-finished", "event-elapsed-backwards", "event-elapsed-constant")
+"""Faults that show whatever else runs on the machine."""
+
+
+# Most faults are races, which a busy machine hides from one check and shows to a later one.
+@pytest.mark.parametrize(
+    "name", [x if x in STEADY else pytest.param(x, marks=pytest.mark.full) for x in FAULTS]
+)
 def test_a_fault_is_named(library: Path, base: Path, name: str) -> None:
     """A race may have the right result on a busy machine: a fault may be missed twice, but it
     must never be reported as another fault."""

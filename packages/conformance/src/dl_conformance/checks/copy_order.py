@@ -18,6 +18,7 @@ from dl_conformance.queues.bench import NOT_ARRIVED, value_of
 from .check import SkipError, accuse, check
 
 BEFORE, FIRST, SECOND, OTHER = 11, 22, 33, 44
+ATTEMPTS = 3
 STAGED = (4096, 256 << 10)
 """Sizes of uploads in bytes: drivers stage small ones."""
 
@@ -120,7 +121,8 @@ def _runs_in_order(vendor: Vendor, name: str) -> None:
         others = [x for x in others if bench.has(WRITERS[x].needs)]
         if not _is_overtaken(bench, writer, WRITERS[others[0]]):
             return
-        if not _is_overtaken(bench, writer, WRITERS[others[1]]):
+        # A race may end well once, which must not put the blame on the other kind of work.
+        if not any(_is_overtaken(bench, writer, WRITERS[others[1]]) for _ in range(ATTEMPTS)):
             _accuse_of_overtaking(WRITERS[others[0]])
         accuse(
             writer.slot,
@@ -266,6 +268,8 @@ def successors(vendor: Vendor) -> None:
                 writer.write(bench, block, FIRST, stream)
                 bench.copy(copied, block, stream)
                 got = bench.read(copied, stream)
+                if got == OTHER:  # the copy that shows the result was itself not finished
+                    _accuse_of_overtaking(WRITERS["within"])
                 if got != FIRST:
                     _accuse_of_overtaking(writer)
                 return busy
