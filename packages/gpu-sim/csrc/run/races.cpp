@@ -40,7 +40,7 @@ class Order {
   uint32_t lane_;
   uint32_t segment_;
   Access asked_;
-  bool answer_ = false;
+  bool answer_ = true;  // at first asked_ stands for a missing access
 };
 
 void race(Warp& warp, const Instruction& here, uint32_t lane, const Region& region,
@@ -101,16 +101,13 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
     return !(here.strong && earlier.strong()) ||
            warp.launch.segment(earlier.segment)->block != warp.block.serial;
   };
-  const auto own = [&](const Access& earlier) {
-    return warp.launch.segment(earlier.segment) != nullptr;
-  };
   bool raced = false;
   bool same_value = false;
   const uint64_t address = region.base + offset;
   for (uint32_t i = 0; i < bytes; ++i) {
     History& history = region.history[offset + i];
     if (purpose == Purpose::kRead) {
-      if (!raced && own(history.writer) && conflicts(history.writer)) {
+      if (!raced && conflicts(history.writer)) {
         raced = true;
         race(warp, here, lane, region, address, history.writer, "reads", "has written");
       }
@@ -130,7 +127,7 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
       reader = {segment, where};
       continue;
     }
-    if (!raced && own(history.writer) && conflicts(history.writer)) {
+    if (!raced && conflicts(history.writer)) {
       if (fresh != nullptr && fresh[i] == region.bytes[offset + i]) {
         same_value = true;
       } else {
@@ -139,7 +136,7 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
       }
     }
     for (const Access* reader : {&history.reader, &history.other}) {
-      if (raced || !own(*reader) || !conflicts(*reader)) continue;
+      if (raced || !conflicts(*reader)) continue;
       raced = true;
       race(warp, here, lane, region, address, *reader, "writes", "has read");
     }
