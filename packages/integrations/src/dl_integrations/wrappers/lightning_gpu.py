@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dl_integrations.device import DEVICE
-from dl_integrations.wrappers.wrapper import Wrapper
+from dl_integrations.wrappers.lightning_packages import CONNECTORS, wrappers
 
 
 def _wrap(original: Callable[[], str]) -> Callable[[], str]:
@@ -17,21 +17,10 @@ def _wrap(original: Callable[[], str]) -> Callable[[], str]:
     return _choose_gpu_accelerator_backend
 
 
-_TRAINER = "trainer.connectors.accelerator_connector", "_AcceleratorConnector", "a0a4464a19f6f17a"
-_FABRIC = "connector", "_Connector", "ce5bc5c9e9f1f82f"
-WRAPPERS = [
-    Wrapper(
-        f"{package}.{module}",
-        f"{connector}._choose_gpu_accelerator_backend",
-        ("2.6.6",),
-        digest,
-        'Trainer(accelerator="gpu")',
-        _wrap,
-    )
-    for package, (module, connector, digest) in (
-        ("lightning.pytorch", _TRAINER),
-        ("pytorch_lightning", _TRAINER),
-        ("lightning.fabric", _FABRIC),
-        ("lightning_fabric", _FABRIC),
-    )
-]
+WRAPPERS = wrappers(
+    CONNECTORS,
+    ("_choose_gpu_accelerator_backend",) * 2,
+    ("a0a4464a19f6f17a", "ce5bc5c9e9f1f82f"),
+    'Trainer(accelerator="gpu")',
+    _wrap,
+)

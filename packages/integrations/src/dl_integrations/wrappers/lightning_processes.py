@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dl_integrations.device import DEVICE
-from dl_integrations.wrappers.wrapper import Wrapper
+from dl_integrations.wrappers.lightning_packages import wrappers
 
 
 def _wrap(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -17,21 +17,10 @@ def _wrap(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return determine_ddp_device_ids
 
 
-_TRAINER = "determine_ddp_device_ids", "b99056366e452559"
-_FABRIC = "_determine_ddp_device_ids", "12358b5d56301cf9"
-WRAPPERS = [
-    Wrapper(
-        f"{package}.strategies.ddp",
-        f"DDPStrategy.{name}",
-        ("2.6.6",),
-        digest,
-        'Trainer(devices=2, strategy="ddp")',
-        _wrap,
-    )
-    for package, (name, digest) in (
-        ("lightning.pytorch", _TRAINER),
-        ("pytorch_lightning", _TRAINER),
-        ("lightning.fabric", _FABRIC),
-        ("lightning_fabric", _FABRIC),
-    )
-]
+WRAPPERS = wrappers(
+    ("strategies.ddp:DDPStrategy",) * 2,
+    ("determine_ddp_device_ids", "_determine_ddp_device_ids"),
+    ("b99056366e452559", "12358b5d56301cf9"),
+    'Trainer(devices=2, strategy="ddp")',
+    _wrap,
+)

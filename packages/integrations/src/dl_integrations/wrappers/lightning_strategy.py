@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dl_integrations.device import DEVICE
-from dl_integrations.wrappers.wrapper import Wrapper
+from dl_integrations.wrappers.lightning_packages import CONNECTORS, wrappers
 
 
 def _wrap(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -24,21 +24,10 @@ def _wrap(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return _choose_strategy
 
 
-_TRAINER = "trainer.connectors.accelerator_connector", "_AcceleratorConnector", "b17b246b6c4b2f4f"
-_FABRIC = "connector", "_Connector", "031077f4fe78e0e3"
-WRAPPERS = [
-    Wrapper(
-        f"{package}.{module}",
-        f"{connector}._choose_strategy",
-        ("2.6.6",),
-        digest,
-        'Trainer(accelerator="auto")',
-        _wrap,
-    )
-    for package, (module, connector, digest) in (
-        ("lightning.pytorch", _TRAINER),
-        ("pytorch_lightning", _TRAINER),
-        ("lightning.fabric", _FABRIC),
-        ("lightning_fabric", _FABRIC),
-    )
-]
+WRAPPERS = wrappers(
+    CONNECTORS,
+    ("_choose_strategy",) * 2,
+    ("b17b246b6c4b2f4f", "031077f4fe78e0e3"),
+    'Trainer(accelerator="auto")',
+    _wrap,
+)
