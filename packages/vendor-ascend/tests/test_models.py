@@ -26,7 +26,7 @@ torch.set_num_threads(1)
 from dl_torch_tests.models.families.measure import measure, train
 from dl_torch_tests.models.families.table import FAMILIES
 def train_mixed(step):
-    # What the families leave out: autocast, attention without a fused operator, dropout, clipping.
+    # Steps with autocast, attention without a fused operator, dropout and clipping.
     model = copy.deepcopy(step.model).to("dl").train()
     if hasattr(model, "set_attn_implementation"):
         model.set_attn_implementation("eager")
