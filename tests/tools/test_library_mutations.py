@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dl_vendor_kit.library.expressions import parse
-from dl_vendor_kit.library.model import load
+from dl_vendor_kit.library.loading import load
 from tools.library_mutations.__main__ import main
 from tools.library_mutations.mutations import draw, mutations, render
 from tools.library_mutations.stages import generator_stage, judge, outcomes_of

@@ -10,7 +10,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dl_vendor_kit.library.model import load
+from dl_vendor_kit.library.loading import load
 
 from .mutations import draw
 from .stages import Conformance, Verdict, generator_stage, judge, simulated_driver

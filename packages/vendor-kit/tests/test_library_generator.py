@@ -14,8 +14,8 @@ from dl_vendor_kit import include_dir
 from dl_vendor_kit.library.__main__ import main
 from dl_vendor_kit.library.check import check
 from dl_vendor_kit.library.expressions import ExpressionError, Name, parse, parse_step
+from dl_vendor_kit.library.loading import load
 from dl_vendor_kit.library.located import DataError
-from dl_vendor_kit.library.model import load
 from test_checks import COMPILER, FLAGS
 
 LIBRARY = """\
@@ -322,7 +322,7 @@ MISTAKES = [
      "$t is int64, and the library documents float32"),
     ("arithmetic", 'diopiAdd: "toyAdd($t, other, alpha, out)"', "no temporary $t is declared"),
     ("arithmetic", 'diopiAdd: "toyAdd(@presise, other, alpha, out)"',
-     "@presise is not a helper or view; close names: precise"),
+     "@presise is not a helper or view; close names: @precise"),
     ("arithmetic", 'diopiAdd: "toyAdd(@precise, other, alpha, out)"', "kind int does not fit"),
     ("arithmetic", 'diopiAdd: "toyAdd(select(input, 0), other, alpha, out)"',
      "select takes (tensor, int, int), and 2 arguments are given"),
@@ -353,7 +353,7 @@ MISTAKES = [
     ("arithmetic", "diopiAdd: {dtypes: {input: [half]}, CALL}",
      "dtypes: 'half' is not a dtype"),
     ("arithmetic", "diopiAdd: {cal: 'toyAdd(input, other, alpha, out)'}",
-     "unknown key 'cal'; the keys"),
+     "unknown key 'cal'; close names: call, calls; correct or remove it; the keys are call, "),
     ("arithmetic", "diopiAdd: {when: alpha}", "needs exactly one of call, calls and function"),
     ("arithmetic", "diopiAdd: []", "has no case"),
     ("arithmetic", "diopiAdd: {each: alpha, CALL}",
@@ -388,12 +388,18 @@ def test_mistake_is_named_with_its_place(
         ("shape: two_phase", "shape: three", "library.yaml:2: shape: must be one of two_phase"),
         ("name: toy\n", "", "the key 'name' is missing"),
         ("toyDtype: dtype", "toyDtype: number", "types, toyDtype: 'number' is none of"),
+        ("{float32: 0, int64: 9}", "{float32: 9,\n  int64: 9}",
+         "library.yaml:10: dtypes: float32 and int64 have the same number, 9; give each the"),
+        ("{ND: 2, NCHW: 0}", "{ND: 2, NCHW: 2}", "formats: ND and NCHW have the same number, 2"),
+        ("{ND: 2, NCHW: 0}", "{ND: 2, NCHW: -1}", "formats: NCHW has the number -1; remove it"),
+        ("toyDtype: dtype}", "toyDtype: dtype, const  toyTensor *: scalar}",
+         "types: const toyTensor* occurs twice"),
         ("{float32: 0", "{float: 0", "'float' is not a dtype"),
         ("copy: toyCopy", "copy: toyCopies", "copy: toyCopies is not in the signature table"),
         ("returns: int", "returns: integer", "helper @precise: 'integer' is not a kind of value"),
         ("4: NCHW", "4: NHWC", "'NHWC' is not in the table of formats"),
     ],
-)
+)  # fmt: skip
 def test_mistake_in_the_library_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     folder = project(tmp_path / "toy")
     assert old in LIBRARY
@@ -409,7 +415,7 @@ def test_mistake_in_the_library_is_named(tmp_path: Path, old: str, new: str, mes
         ('{"f": {"arguments": [{"name": "x"}]}}', 'needs "name" and "type"'),
         ('{"f": {"arguments": [{"name": "x", "type": "int", "io": "up"}]}}', "io must be one of"),
         ('{"f": {"arguments": [{"name": "x", "type": "int", "dtypes": ["half"]}]}}', "not a dtype"),
-        ('{"f": {"arguments": [{"name": "x", "type": "int", "kind": 1}]}}', "unknown keys kind"),
+        ('{"f": {"arguments": [{"name": "x", "type": "int", "kind": 1}]}}', "unknown key 'kind'"),
         ('{"a b": {"arguments": []}}', "is not the name of a C function"),
         ("[]", "must be an object"),
         ("{", "is not valid JSON"),

@@ -8,8 +8,8 @@ from pathlib import Path
 from diopi_proto.text import write_error, write_output
 
 from .check import Checked, check
+from .loading import load
 from .located import DataError
-from .model import load
 from .outputs import outputs, outputs_that_differ, write_outputs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .located import close_names
 from .lower import NS, Lowered, convert_kind
 from .model import Library
 from .signatures import Argument, Function
@@ -22,6 +23,8 @@ _POINTERS = (
     *("tensor", "tensors", "scalar", "ints", "bools", "doubles"),
     *("descriptor", "descriptors", "object"),
 )
+# The kind of a C type that library.yaml does not list.
+_UNKNOWN = "unknown"
 # ArgumentFacts::Automatic of the arguments that expressions fill.
 _GIVEN = ("kNo", "kOnlyDescriptor", "kOnlyDescriptors")
 
@@ -58,7 +61,7 @@ def automatic(library: Library, function: Function, position: int) -> str:
 def targets(library: Library, function: Function) -> list[Target]:
     """Return the arguments of a function that expressions fill, in order."""
     return [
-        Target(argument, library.kind(argument.type) or "unknown")
+        Target(argument, library.kind(argument.type) or _UNKNOWN)
         for position, argument in enumerate(function.arguments)
         if automatic(library, function, position) in _GIVEN
     ]
@@ -90,9 +93,15 @@ def sizing_positions(library: Library, function: Function) -> list[int]:
     return found
 
 
-def convert(value: Lowered, target: Target) -> Conversion | str:
+def convert(value: Lowered, target: Target, library: Library) -> Conversion | str:
     """Return the converted argument, or the reason why it does not fit."""
     argument, kind = target.argument, target.kind
+    if kind == _UNKNOWN:
+        hint = close_names(argument.type, library.types)
+        return (
+            f"the type {argument.type} has no kind{hint}; correct it in {library.table}, or add it "
+            "to 'types' of library.yaml"
+        )
     if value.kind == "null":
         if not argument.optional:
             return f"NULL is given, and {argument.name} is not optional"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from .check import check
+from .loading import load
 from .located import DataError
-from .model import load
 from .outputs import outputs, write_outputs
 
 

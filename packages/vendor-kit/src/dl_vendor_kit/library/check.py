@@ -7,9 +7,10 @@ The result is the C++ code of each part, from which
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from diopi_proto.schema import DTYPES, Operator, Parameter
@@ -17,6 +18,7 @@ from diopi_proto.schema import load as load_schema
 
 from .arguments import Conversion, Target, convert, sizing_positions, targets
 from .expressions import Expression, ExpressionError, parse, parse_step
+from .library_file import unknown_dtype
 from .located import DataError, Finding, Place, close_names
 from .lower import NS, Lowered, Scope, lower, lower_condition, present_if
 from .model import Case, Data, Entry, Library, Text
@@ -76,7 +78,11 @@ class Checked:
 def check(data: Data) -> Checked:
     """Check all entries; an entry with an error is left out and has a finding."""
     schema = load_schema()
-    findings = [*data.findings, *_sizing_findings(data.library)]
+    findings = [
+        *data.findings,
+        *_sizing_findings(data.library),
+        *_format_findings(data.library),
+    ]
     entries = []
     for entry in data.entries:
         try:
@@ -102,22 +108,52 @@ def _sizing_findings(library: Library) -> list[Finding]:
         if library.shape != "handle_descriptors":
             reason = "only functions of the shape handle_descriptors have a workspace"
         elif function.workspace not in library.functions:
-            reason = f"its workspace is sized by {function.workspace}, which is not in the table"
+            hint = close_names(function.workspace, library.functions)
+            reason = (
+                f"its workspace is sized by {function.workspace}, which is not in the table{hint}; "
+                "correct the name, or add the function"
+            )
         else:
             try:
                 sizing_positions(library, function)
             except ValueError as error:
                 reason = str(error)
         if reason:
-            found.append(Finding(library.where, function.name, reason))
+            found.append(Finding(_place(library, function), function.name, reason))
     return found
+
+
+def _place(library: Library, function: Function) -> Place:
+    """Return where the signature table describes a function."""
+    return Place(f"{library.shown}/{Path(library.table).name}", function.line)
+
+
+def _format_findings(library: Library) -> list[Finding]:
+    """Return findings about documented formats that library.yaml does not number."""
+    return [
+        Finding(
+            _place(library, function),
+            f"{function.name}, argument {argument.name}",
+            f"{name!r} is not in the table of formats{close_names(name, library.formats)}; correct "
+            "the name, or add it to 'formats' of library.yaml",
+        )
+        for function in library.functions.values()
+        for argument in function.arguments
+        for name in argument.formats
+        if name not in library.formats
+    ]
 
 
 def _operator(entry: Entry, schema: Mapping[str, Operator]) -> Operator:
     operator = schema.get(entry.name)
     if operator is None:
         hint = close_names(entry.name, schema)
-        raise DataError(entry.where, entry.name, f"is not an operator of the contract{hint}")
+        raise DataError(
+            entry.where,
+            entry.name,
+            f"is not an operator of the contract{hint}; correct the name, or remove the entry "
+            "(docs/operators.md of dl-diopi-proto lists the operators)",
+        )
     if operator.family != entry.family:
         raise DataError(
             entry.where,
@@ -174,7 +210,8 @@ class _Checker:
             when = self._guard(case.when, subject, partial(lower_condition, condition, scope))
         for text in case.unused:
             if text.text not in self._kinds:
-                raise DataError(text.where, subject, f"unused: {text.text!r} is not a parameter")
+                reason = self._unknown(text.text, "a parameter", self._kinds)
+                raise DataError(text.where, subject, f"unused: {reason}")
             self._used.add(text.text)
         if case.function:
             self._used |= set(self._kinds)
@@ -186,11 +223,9 @@ class _Checker:
             scope = replace(scope, names={**scope.names, "i": Lowered("int", "i")})
         self._formats(case, subject)
         for text in case.contiguous:
-            if self._kinds.get(text.text) not in ("tensor", "tensors"):
-                raise DataError(text.where, subject, f"contiguous: {text.text!r} is not a tensor")
+            self._check_tensor("contiguous", text.text, text.where, subject)
         for text in case.upcast:
-            if self._kinds.get(text.text) != "tensor":
-                raise DataError(text.where, subject, f"upcast: {text.text!r} is not a tensor")
+            self._check_tensor("upcast", text.text, text.where, subject, ("tensor",))
         temporaries: list[tuple[str, str]] = []
         for name, text in case.temporaries.items():
             made = self._temporary(text, f"{subject}, temporary ${name}", scope)
@@ -242,7 +277,13 @@ class _Checker:
         """Return the call of a function, or the code of a helper, that gives a size."""
         functions = [x.function.name for x in calls if x.function is not None]
         if name and name not in functions:
-            raise DataError(text.where, subject, f"workspace: {name} is not called")
+            hint = close_names(name, functions)
+            raise DataError(
+                text.where,
+                subject,
+                f"workspace: {name} is not called{hint}; name a function of the case's calls, "
+                f"which are {', '.join(functions)}",
+            )
         if not name and (len(calls) != 1 or len(functions) != 1):
             raise DataError(
                 text.where,
@@ -290,25 +331,55 @@ class _Checker:
         function = self._library.functions.get(name)
         if function is None:
             hint = close_names(name, self._library.functions)
-            raise DataError(where, subject, f"{name} is not in the signature table{hint}")
+            raise DataError(
+                where,
+                subject,
+                f"{name} is not in the signature table{hint}; correct the name, or add the "
+                f"function to {self._library.table}",
+            )
         return function
+
+    def _unknown(self, name: str, what: str, known: Iterable[str]) -> str:
+        """Return the reason why a name is not one of the known parameters."""
+        names = list(known)
+        listed = ", ".join(names) or "none"
+        return f"{name!r} is not {what}{close_names(name, names)}; choose from {listed}"
+
+    def _check_tensor(
+        self,
+        key: str,
+        name: str,
+        where: Place,
+        subject: str,
+        kinds: tuple[str, ...] = ("tensor", "tensors"),
+    ) -> None:
+        if self._kinds.get(name) not in kinds:
+            known = [each for each, kind in self._kinds.items() if kind in kinds]
+            raise DataError(where, subject, f"{key}: {self._unknown(name, 'a tensor', known)}")
 
     def _dtypes(self, case: Case, subject: str) -> Mapping[str, tuple[str, ...]]:
         for name, dtypes in case.dtypes.items():
-            if self._kinds.get(name) not in ("tensor", "tensors"):
-                raise DataError(case.where, subject, f"dtypes: {name!r} is not a tensor")
+            where = case.place("dtypes", name)
+            self._check_tensor("dtypes", name, where, subject)
             for dtype in dtypes:
                 if dtype not in DTYPES:
-                    raise DataError(case.where, subject, f"dtypes: {dtype!r} is not a dtype")
+                    raise DataError(where, subject, f"dtypes: {unknown_dtype(dtype)}")
         return case.dtypes
 
     def _formats(self, case: Case, subject: str) -> None:
         for name, chosen in case.format.items():
-            if name and self._kinds.get(name) not in ("tensor", "tensors"):
-                raise DataError(case.where, subject, f"format: {name!r} is not a tensor")
-            if chosen not in self._library.formats:
-                known = ", ".join(self._library.formats)
-                raise DataError(case.where, subject, f"format: {chosen!r} is none of {known}")
+            where = case.place("format", name)
+            if name:
+                self._check_tensor("format", name, where, subject)
+            known = self._library.formats
+            if chosen not in known:
+                listed = f"none of {', '.join(known)}" if known else "unknown"
+                raise DataError(
+                    where,
+                    subject,
+                    f"format: {chosen!r} is {listed}{close_names(chosen, known)}; correct the "
+                    "name, or add it to 'formats' of library.yaml",
+                )
 
     def _each(self, text: Text, subject: str, scope: Scope) -> str:
         lowered = self._guard(text, subject, lambda: lower(parse(text.text), scope))
@@ -333,7 +404,9 @@ class _Checker:
                 return lowered.code
             dtype = lower(parse(match["dtype"]), scope)
             if dtype.kind != "dtype":
-                raise ExpressionError(0, f"{match['dtype']} is not a dtype")
+                raise ExpressionError(
+                    0, f"{match['dtype']} is not a dtype; write float32 or dtype(x)"
+                )
             rest, start = match["rest"], match.start("rest")
             if rest.startswith("like "):
                 like = self._tensor(text.text, start + 5, scope)
@@ -367,7 +440,13 @@ class _Checker:
         if step.call.helper:
             action = self._guard(text, subject, lambda: lower(step.call, scope))
             if action.kind != "action":
-                raise DataError(text.where, subject, f"@{step.call.function} is not an action")
+                actions = [n for n, h in self._library.helpers.items() if h.returns == "action"]
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"@{step.call.function} is not an action: pass its value to a function, or "
+                    f"call one of {', '.join(f'@{name}' for name in actions)}",
+                )
             inner = f"{subject}, @{step.call.function}"
             self._check_read(text, inner, action.reads)
             self._check_write(text, inner, "an argument", action.roots)
@@ -402,7 +481,7 @@ class _Checker:
 
         def work() -> Conversion:
             value = lower(expression, scope)
-            conversion = convert(value, target)
+            conversion = convert(value, target, self._library)
             if isinstance(conversion, str):
                 raise ExpressionError(expression.column, conversion)
             return conversion

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -47,10 +47,22 @@ class DataError(Exception):
         super().__init__(str(self.finding))
 
 
-def close_names(name: str, known: Iterable[str], most: int = 2) -> str:
+def close_names(name: str, known: Iterable[str], most: int = 3) -> str:
     """Return the end of a message about an unknown name: similar names, or ""."""
-    found = ", ".join(difflib.get_close_matches(name, list(known), most))
-    return f"; close names: {found}" if found else ""
+    # difflib counts a letter in another case as a difference, which only decides the order here.
+    folded = {each.casefold(): each for each in known}
+    found = [folded[each] for each in difflib.get_close_matches(name.casefold(), folded, most)]
+    found.sort(key=lambda each: -difflib.SequenceMatcher(None, name, each).ratio())
+    return f"; close names: {', '.join(found)}" if found else ""
+
+
+def unknown_key(key: str, allowed: Iterable[str]) -> str:
+    """Return the message about a key that has no meaning."""
+    known = sorted(allowed)
+    return (
+        f"unknown key {key!r}{close_names(key, known)}; correct or remove it; the keys are "
+        f"{', '.join(known)}"
+    )
 
 
 Scalar = str | int | float | bool | None
@@ -58,10 +70,14 @@ Scalar = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A YAML value: a scalar, a list of values, or a mapping of names to values."""
+    """A YAML value: a scalar, a list of values, or a mapping of names to values.
+
+    :ivar places: where each key of a mapping is.
+    """
 
     value: Scalar | list[Value] | dict[str, Value]
     where: Place
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     def mapping(self, subject: str, allowed: frozenset[str] | None = None) -> dict[str, Value]:
         """Return the entries of a mapping.
@@ -71,13 +87,9 @@ class Value:
         """
         if not isinstance(self.value, dict):
             raise DataError(self.where, subject, "a mapping is expected here")
-        for key, entry in self.value.items():
+        for key in self.value:
             if allowed is not None and key not in allowed:
-                raise DataError(
-                    entry.where,
-                    subject,
-                    f"unknown key {key!r}; the keys are {', '.join(sorted(allowed))}",
-                )
+                raise DataError(self.places[key], subject, unknown_key(key, allowed))
         return self.value
 
     def items(self, subject: str) -> list[Value]:
@@ -99,6 +111,15 @@ class Value:
         if isinstance(self.value, bool):
             return "true" if self.value else "false"
         return str(self.value)
+
+    def boolean(self, subject: str) -> bool:
+        """Return a boolean.
+
+        :raises DataError: this is not true or false.
+        """
+        if not isinstance(self.value, bool):
+            raise DataError(self.where, subject, "true or false is expected here")
+        return self.value
 
     def integer(self, subject: str) -> int:
         """Return an integer.
@@ -138,14 +159,16 @@ def _convert(node: yaml.Node, file: str, open_nodes: frozenset[int]) -> Value:
     inside = open_nodes | {id(node)}
     if isinstance(node, yaml.MappingNode):
         entries: dict[str, Value] = {}
+        places: dict[str, Place] = {}
         for key, value in node.value:
+            at = Place(file, key.start_mark.line + 1, key.start_mark.column)
             if not isinstance(key, yaml.ScalarNode):
-                raise DataError(where, file, "keys must be texts")
+                raise DataError(at, file, "keys must be texts")
             if key.value in entries:
-                at = Place(file, key.start_mark.line + 1, key.start_mark.column)
                 raise DataError(at, str(key.value), "occurs twice in this mapping; remove one")
             entries[str(key.value)] = _convert(value, file, inside)
-        return Value(entries, where)
+            places[str(key.value)] = at
+        return Value(entries, where, places)
     if isinstance(node, yaml.SequenceNode):
         return Value([_convert(x, file, inside) for x in node.value], where)
     assert isinstance(node, yaml.ScalarNode)

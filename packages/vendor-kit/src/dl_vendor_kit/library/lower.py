@@ -22,7 +22,7 @@ from .expressions import (
     Operation,
     Temporary,
 )
-from .helpers import Helper
+from .helpers import VIEWS, Helper
 from .located import close_names
 
 NS = "lib"  # alias of dl::kit::library in the generated sources
@@ -87,9 +87,11 @@ def lower(expression: Expression, scope: Scope) -> Lowered:
             return _name(expression, name, scope)
         case Temporary(name=name):
             if name not in scope.temporaries:
-                close = ", ".join(f"${x}" for x in scope.temporaries) or "none"
+                hint = close_names(f"${name}", [f"${x}" for x in scope.temporaries])
                 raise ExpressionError(
-                    expression.column, f"no temporary ${name} is declared; declared: {close}"
+                    expression.column,
+                    f"no temporary ${name} is declared before this use{hint}; declare it under "
+                    "'temporaries' of the case",
                 )
             return scope.temporaries[name]
         case Items(items=items):
@@ -122,9 +124,12 @@ def _name(expression: Expression, name: str, scope: Scope) -> Lowered:
         return replace(found, nullable=False) if name in scope.present else found
     if name in DTYPES:
         return Lowered("dtype", f"{NS}::Dtype{{diopi_dtype_{name}}}")
+    hint = close_names(name, [*scope.names, *DTYPES])
     raise ExpressionError(
         expression.column,
-        f"{name!r} is not a parameter of the operator; its parameters are {', '.join(scope.names)}",
+        f"{name!r} is not a parameter of the operator; its parameters are "
+        f"{', '.join(scope.names)}{hint}; write texts as 'sum', temporaries as $t and helpers as "
+        "@mask",
     )
 
 
@@ -162,8 +167,12 @@ def _call(expression: Call, scope: Scope) -> Lowered:
     helper = scope.helpers.get(expression.function)
     shown = f"{mark}{expression.function}"
     if helper is None:
-        hint = close_names(expression.function, scope.helpers, 3)
-        raise ExpressionError(expression.column, f"{shown} is not a helper or view{hint}")
+        names = [name if name in VIEWS else f"@{name}" for name in scope.helpers]
+        raise ExpressionError(
+            expression.column,
+            f"{shown} is not a helper or view{close_names(shown, names)}; correct the name, or "
+            "declare a helper of your own under 'helpers' of library.yaml",
+        )
     given = expression.arguments
     takes = list(helper.takes)
     if takes and takes[-1].endswith("*"):
