@@ -1838,1355 +1838,1367 @@ namespace functions {
 
 const Function aclnnAbs = {
     0, "aclnnAbs", "aclnnAbsGetWorkspaceSize", k_aclnnAbs, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnAcos = {
     1, "aclnnAcos", "aclnnAcosGetWorkspaceSize", k_aclnnAcos, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnAcosh = {
     2, "aclnnAcosh", "aclnnAcoshGetWorkspaceSize", k_aclnnAcosh, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnAdaptiveAvgPool2d = {
     3, "aclnnAdaptiveAvgPool2d", "aclnnAdaptiveAvgPool2dGetWorkspaceSize", k_aclnnAdaptiveAvgPool2d,
-    3, &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
+    3,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdaptiveAvgPool2dBackward = {
     4, "aclnnAdaptiveAvgPool2dBackward", "aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize",
     k_aclnnAdaptiveAvgPool2dBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdaptiveAvgPool3d = {
     5, "aclnnAdaptiveAvgPool3d", "aclnnAdaptiveAvgPool3dGetWorkspaceSize", k_aclnnAdaptiveAvgPool3d,
-    3, &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
+    3,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdaptiveAvgPool3dBackward = {
     6, "aclnnAdaptiveAvgPool3dBackward", "aclnnAdaptiveAvgPool3dBackwardGetWorkspaceSize",
     k_aclnnAdaptiveAvgPool3dBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdaptiveMaxPool2d = {
     7, "aclnnAdaptiveMaxPool2d", "aclnnAdaptiveMaxPool2dGetWorkspaceSize", k_aclnnAdaptiveMaxPool2d,
     4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdaptiveMaxPool2dBackward = {
     8, "aclnnAdaptiveMaxPool2dBackward", "aclnnAdaptiveMaxPool2dBackwardGetWorkspaceSize",
     k_aclnnAdaptiveMaxPool2dBackward, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdaptiveMaxPool3d = {
     9, "aclnnAdaptiveMaxPool3d", "aclnnAdaptiveMaxPool3dGetWorkspaceSize", k_aclnnAdaptiveMaxPool3d,
     4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdaptiveMaxPool3dBackward = {
     10, "aclnnAdaptiveMaxPool3dBackward", "aclnnAdaptiveMaxPool3dBackwardGetWorkspaceSize",
     k_aclnnAdaptiveMaxPool3dBackward, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAdd = {
     11, "aclnnAdd", "aclnnAddGetWorkspaceSize", k_aclnnAdd, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAddRmsNorm = {
     12, "aclnnAddRmsNorm", "aclnnAddRmsNormGetWorkspaceSize", k_aclnnAddRmsNorm, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, double, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, double, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAddcdiv = {
     13, "aclnnAddcdiv", "aclnnAddcdivGetWorkspaceSize", k_aclnnAddcdiv, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnAddcmul = {
     14, "aclnnAddcmul", "aclnnAddcmulGetWorkspaceSize", k_aclnnAddcmul, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAddmm = {
     15, "aclnnAddmm", "aclnnAddmmGetWorkspaceSize", k_aclnnAddmm, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*, int8_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*, int8_t>::begin,
     nullptr};
 const Function aclnnAdds = {
     16, "aclnnAdds", "aclnnAddsGetWorkspaceSize", k_aclnnAdds, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAll = {
     17, "aclnnAll", "aclnnAllGetWorkspaceSize", k_aclnnAll, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnAmax = {
     18, "aclnnAmax", "aclnnAmaxGetWorkspaceSize", k_aclnnAmax, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnAmpUpdateScale = {
     19, "aclnnAmpUpdateScale", "aclnnAmpUpdateScaleGetWorkspaceSize", k_aclnnAmpUpdateScale, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, double, double, int64_t, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, double, double, int64_t, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnAny = {
     20, "aclnnAny", "aclnnAnyGetWorkspaceSize", k_aclnnAny, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnApplyAdamWV2 = {
     21, "aclnnApplyAdamWV2", "aclnnApplyAdamWV2GetWorkspaceSize", k_aclnnApplyAdamWV2, 13,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, aclTensor*, aclTensor*, aclTensor*, const aclTensor*, const aclTensor*, float, float, float, float, float, bool, bool>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, aclTensor*, aclTensor*, aclTensor*, const aclTensor*, const aclTensor*, float, float, float, float, float, bool, bool>::begin,
     nullptr};
 const Function aclnnApplyRotaryPosEmb = {
     22, "aclnnApplyRotaryPosEmb", "aclnnApplyRotaryPosEmbGetWorkspaceSize",
     k_aclnnApplyRotaryPosEmb, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, aclTensor*, const aclTensor*, const aclTensor*, int64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, aclTensor*, const aclTensor*, const aclTensor*, int64_t>::begin,
     nullptr};
 const Function aclnnArange = {
     23, "aclnnArange", "aclnnArangeGetWorkspaceSize", k_aclnnArange, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclScalar*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclScalar*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnArgMax = {
     24, "aclnnArgMax", "aclnnArgMaxGetWorkspaceSize", k_aclnnArgMax, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, bool, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, bool, aclTensor*>::begin,
+    nullptr};
 const Function aclnnArgMin = {
     25, "aclnnArgMin", "aclnnArgMinGetWorkspaceSize", k_aclnnArgMin, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, bool, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, bool, aclTensor*>::begin,
+    nullptr};
 const Function aclnnAsin = {
     26, "aclnnAsin", "aclnnAsinGetWorkspaceSize", k_aclnnAsin, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnAsinh = {
     27, "aclnnAsinh", "aclnnAsinhGetWorkspaceSize", k_aclnnAsinh, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnAtan = {
     28, "aclnnAtan", "aclnnAtanGetWorkspaceSize", k_aclnnAtan, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnAtan2 = {
     29, "aclnnAtan2", "aclnnAtan2GetWorkspaceSize", k_aclnnAtan2, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnAtanh = {
     30, "aclnnAtanh", "aclnnAtanhGetWorkspaceSize", k_aclnnAtanh, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnAvgPool2d = {
     31, "aclnnAvgPool2d", "aclnnAvgPool2dGetWorkspaceSize", k_aclnnAvgPool2d, 9,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, int8_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, int8_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnAvgPool2dBackward = {
     32, "aclnnAvgPool2dBackward", "aclnnAvgPool2dBackwardGetWorkspaceSize",
     k_aclnnAvgPool2dBackward, 10,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, int8_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, int8_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnAvgPool3d = {
     33, "aclnnAvgPool3d", "aclnnAvgPool3dGetWorkspaceSize", k_aclnnAvgPool3d, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnAvgPool3dBackward = {
     34, "aclnnAvgPool3dBackward", "aclnnAvgPool3dBackwardGetWorkspaceSize",
     k_aclnnAvgPool3dBackward, 9,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, bool, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnBaddbmm = {
     35, "aclnnBaddbmm", "aclnnBaddbmmGetWorkspaceSize", k_aclnnBaddbmm, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*, int8_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*, int8_t>::begin,
     nullptr};
 const Function aclnnBatchMatMul = {
     36, "aclnnBatchMatMul", "aclnnBatchMatMulGetWorkspaceSize", k_aclnnBatchMatMul, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*, int8_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*, int8_t>::begin,
     nullptr};
 const Function aclnnBatchNorm = {
     37, "aclnnBatchNorm", "aclnnBatchNormGetWorkspaceSize", k_aclnnBatchNorm, 11,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, bool, double, double, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, bool, double, double, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBatchNormBackward = {
     38, "aclnnBatchNormBackward", "aclnnBatchNormBackwardGetWorkspaceSize",
     k_aclnnBatchNormBackward, 13,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, bool, double, const aclBoolArray*, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, bool, double, const aclBoolArray*, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBatchNormElemt = {
     39, "aclnnBatchNormElemt", "aclnnBatchNormElemtGetWorkspaceSize", k_aclnnBatchNormElemt, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, double, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, double, aclTensor*>::begin,
     nullptr};
 const Function aclnnBatchNormElemtBackward = {
     40, "aclnnBatchNormElemtBackward", "aclnnBatchNormElemtBackwardGetWorkspaceSize",
     k_aclnnBatchNormElemtBackward, 9,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBatchNormGatherStatsWithCounts = {
     41, "aclnnBatchNormGatherStatsWithCounts",
     "aclnnBatchNormGatherStatsWithCountsGetWorkspaceSize", k_aclnnBatchNormGatherStatsWithCounts,
     10,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, double, double, const aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, double, double, const aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBatchNormReduceBackward = {
     42, "aclnnBatchNormReduceBackward", "aclnnBatchNormReduceBackwardGetWorkspaceSize",
     k_aclnnBatchNormReduceBackward, 12,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, bool, bool, bool, aclTensor*, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, bool, bool, bool, aclTensor*, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBatchNormStats = {
     43, "aclnnBatchNormStats", "aclnnBatchNormStatsGetWorkspaceSize", k_aclnnBatchNormStats, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, double, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, double, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBinaryCrossEntropy = {
     44, "aclnnBinaryCrossEntropy", "aclnnBinaryCrossEntropyGetWorkspaceSize",
     k_aclnnBinaryCrossEntropy, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnBinaryCrossEntropyBackward = {
     45, "aclnnBinaryCrossEntropyBackward", "aclnnBinaryCrossEntropyBackwardGetWorkspaceSize",
     k_aclnnBinaryCrossEntropyBackward, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnBinaryCrossEntropyWithLogits = {
     46, "aclnnBinaryCrossEntropyWithLogits", "aclnnBinaryCrossEntropyWithLogitsGetWorkspaceSize",
     k_aclnnBinaryCrossEntropyWithLogits, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnBinaryCrossEntropyWithLogitsBackward = {
     47, "aclnnBinaryCrossEntropyWithLogitsBackward",
     "aclnnBinaryCrossEntropyWithLogitsBackwardGetWorkspaceSize",
     k_aclnnBinaryCrossEntropyWithLogitsBackward, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnBitwiseAndScalar = {
     48, "aclnnBitwiseAndScalar", "aclnnBitwiseAndScalarGetWorkspaceSize", k_aclnnBitwiseAndScalar,
-    3, &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    3,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBitwiseAndTensor = {
     49, "aclnnBitwiseAndTensor", "aclnnBitwiseAndTensorGetWorkspaceSize", k_aclnnBitwiseAndTensor,
-    3, &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    3,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBitwiseNot = {
     50, "aclnnBitwiseNot", "aclnnBitwiseNotGetWorkspaceSize", k_aclnnBitwiseNot, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnBitwiseOrScalar = {
     51, "aclnnBitwiseOrScalar", "aclnnBitwiseOrScalarGetWorkspaceSize", k_aclnnBitwiseOrScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnBitwiseOrTensor = {
     52, "aclnnBitwiseOrTensor", "aclnnBitwiseOrTensorGetWorkspaceSize", k_aclnnBitwiseOrTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnCast = {
     53, "aclnnCast", "aclnnCastGetWorkspaceSize", k_aclnnCast, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclDataType, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclDataType, aclTensor*>::begin,
+    nullptr};
 const Function aclnnCat = {
     54, "aclnnCat", "aclnnCatGetWorkspaceSize", k_aclnnCat, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, int64_t, aclTensor*>::begin,
+    nullptr};
 const Function aclnnCdist = {
     55, "aclnnCdist", "aclnnCdistGetWorkspaceSize", k_aclnnCdist, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, float, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, float, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnCdistBackward = {
     56, "aclnnCdistBackward", "aclnnCdistBackwardGetWorkspaceSize", k_aclnnCdistBackward, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, float, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, float, aclTensor*>::begin,
     nullptr};
 const Function aclnnCeil = {
     57, "aclnnCeil", "aclnnCeilGetWorkspaceSize", k_aclnnCeil, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnChamferDistanceBackward = {
     58, "aclnnChamferDistanceBackward", "aclnnChamferDistanceBackwardGetWorkspaceSize",
     k_aclnnChamferDistanceBackward, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnClamp = {
     59, "aclnnClamp", "aclnnClampGetWorkspaceSize", k_aclnnClamp, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnClampMax = {
     60, "aclnnClampMax", "aclnnClampMaxGetWorkspaceSize", k_aclnnClampMax, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnClampMaxTensor = {
     61, "aclnnClampMaxTensor", "aclnnClampMaxTensorGetWorkspaceSize", k_aclnnClampMaxTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnClampMin = {
     62, "aclnnClampMin", "aclnnClampMinGetWorkspaceSize", k_aclnnClampMin, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnClampMinTensor = {
     63, "aclnnClampMinTensor", "aclnnClampMinTensorGetWorkspaceSize", k_aclnnClampMinTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnClampTensor = {
     64, "aclnnClampTensor", "aclnnClampTensorGetWorkspaceSize", k_aclnnClampTensor, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnComplex = {
     65, "aclnnComplex", "aclnnComplexGetWorkspaceSize", k_aclnnComplex, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnConstantPadNd = {
     66, "aclnnConstantPadNd", "aclnnConstantPadNdGetWorkspaceSize", k_aclnnConstantPadNd, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnConvolution = {
     67, "aclnnConvolution", "aclnnConvolutionGetWorkspaceSize", k_aclnnConvolution, 11,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, const aclIntArray*, int64_t, aclTensor*, int8_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, const aclIntArray*, int64_t, aclTensor*, int8_t>::begin,
     nullptr};
 const Function aclnnConvolutionBackward = {
     68, "aclnnConvolutionBackward", "aclnnConvolutionBackwardGetWorkspaceSize",
     k_aclnnConvolutionBackward, 15,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, const aclIntArray*, int, const aclBoolArray*, int8_t, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, const aclIntArray*, int, const aclBoolArray*, int8_t, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnCos = {
     69, "aclnnCos", "aclnnCosGetWorkspaceSize", k_aclnnCos, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnCosh = {
     70, "aclnnCosh", "aclnnCoshGetWorkspaceSize", k_aclnnCosh, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnCtcLoss = {
     71, "aclnnCtcLoss", "aclnnCtcLossGetWorkspaceSize", k_aclnnCtcLoss, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, int64_t, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, int64_t, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnCtcLossBackward = {
     72, "aclnnCtcLossBackward", "aclnnCtcLossBackwardGetWorkspaceSize", k_aclnnCtcLossBackward, 10,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclTensor*, const aclTensor*, int64_t, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclTensor*, const aclTensor*, int64_t, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnCumsum = {
     73, "aclnnCumsum", "aclnnCumsumGetWorkspaceSize", k_aclnnCumsum, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, aclDataType, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, aclDataType, aclTensor*>::begin,
     nullptr};
 const Function aclnnCumsumV2 = {
     74, "aclnnCumsumV2", "aclnnCumsumV2GetWorkspaceSize", k_aclnnCumsumV2, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, bool, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, bool, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnDeformableConv2d = {
     75, "aclnnDeformableConv2d", "aclnnDeformableConv2dGetWorkspaceSize", k_aclnnDeformableConv2d,
     13,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, int64_t, int64_t, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, int64_t, int64_t, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnDigamma = {
     76, "aclnnDigamma", "aclnnDigammaGetWorkspaceSize", k_aclnnDigamma, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnDiv = {
     77, "aclnnDiv", "aclnnDivGetWorkspaceSize", k_aclnnDiv, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnDivs = {
     78, "aclnnDivs", "aclnnDivsGetWorkspaceSize", k_aclnnDivs, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnDropoutDoMask = {
     79, "aclnnDropoutDoMask", "aclnnDropoutDoMaskGetWorkspaceSize", k_aclnnDropoutDoMask, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, double, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, double, aclTensor*>::begin,
     nullptr};
 const Function aclnnDropoutGenMask = {
     80, "aclnnDropoutGenMask", "aclnnDropoutGenMaskGetWorkspaceSize", k_aclnnDropoutGenMask, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclIntArray*, double, int64_t, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclIntArray*, double, int64_t, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnElu = {
     81, "aclnnElu", "aclnnEluGetWorkspaceSize", k_aclnnElu, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnEluBackward = {
     82, "aclnnEluBackward", "aclnnEluBackwardGetWorkspaceSize", k_aclnnEluBackward, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, const aclScalar*, bool, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, const aclScalar*, bool, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnEmbedding = {
     83, "aclnnEmbedding", "aclnnEmbeddingGetWorkspaceSize", k_aclnnEmbedding, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnEmbeddingDenseBackward = {
     84, "aclnnEmbeddingDenseBackward", "aclnnEmbeddingDenseBackwardGetWorkspaceSize",
     k_aclnnEmbeddingDenseBackward, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, uint64_t, uint64_t, bool, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, uint64_t, uint64_t, bool, const aclTensor*>::begin,
     nullptr};
 const Function aclnnEmbeddingRenorm = {
     85, "aclnnEmbeddingRenorm", "aclnnEmbeddingRenormGetWorkspaceSize", k_aclnnEmbeddingRenorm, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*, double, double>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*, double, double>::begin,
     nullptr};
 const Function aclnnEqScalar = {
     86, "aclnnEqScalar", "aclnnEqScalarGetWorkspaceSize", k_aclnnEqScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnEqTensor = {
     87, "aclnnEqTensor", "aclnnEqTensorGetWorkspaceSize", k_aclnnEqTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnEqual = {
     88, "aclnnEqual", "aclnnEqualGetWorkspaceSize", k_aclnnEqual, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnErf = {
     89, "aclnnErf", "aclnnErfGetWorkspaceSize", k_aclnnErf, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnErfinv = {
     90, "aclnnErfinv", "aclnnErfinvGetWorkspaceSize", k_aclnnErfinv, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnExp = {
     91, "aclnnExp", "aclnnExpGetWorkspaceSize", k_aclnnExp, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnExpand = {
     92, "aclnnExpand", "aclnnExpandGetWorkspaceSize", k_aclnnExpand, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnExpm1 = {
     93, "aclnnExpm1", "aclnnExpm1GetWorkspaceSize", k_aclnnExpm1, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnFlashAttentionScore = {
     94, "aclnnFlashAttentionScore", "aclnnFlashAttentionScoreGetWorkspaceSize",
     k_aclnnFlashAttentionScore, 20,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnFlashAttentionScoreGrad = {
     95, "aclnnFlashAttentionScoreGrad", "aclnnFlashAttentionScoreGradGetWorkspaceSize",
     k_aclnnFlashAttentionScoreGrad, 25,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnFlashAttentionUnpaddingScoreGrad = {
     96, "aclnnFlashAttentionUnpaddingScoreGrad",
     "aclnnFlashAttentionUnpaddingScoreGradGetWorkspaceSize",
     k_aclnnFlashAttentionUnpaddingScoreGrad, 27,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnFlashAttentionVarLenScore = {
     97, "aclnnFlashAttentionVarLenScore", "aclnnFlashAttentionVarLenScoreGetWorkspaceSize",
     k_aclnnFlashAttentionVarLenScore, 22,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, double, double, int64_t, int64_t, int64_t, char*, int64_t, int64_t, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnFlip = {
     98, "aclnnFlip", "aclnnFlipGetWorkspaceSize", k_aclnnFlip, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnFloor = {
     99, "aclnnFloor", "aclnnFloorGetWorkspaceSize", k_aclnnFloor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnForeachAddScalarV2 = {
     100, "aclnnForeachAddScalarV2", "aclnnForeachAddScalarV2GetWorkspaceSize",
     k_aclnnForeachAddScalarV2, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, const aclScalar*, aclTensorList*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, const aclScalar*, aclTensorList*>::begin,
     nullptr};
 const Function aclnnForeachMulScalar = {
     101, "aclnnForeachMulScalar", "aclnnForeachMulScalarGetWorkspaceSize", k_aclnnForeachMulScalar,
     3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, const aclTensor*, const aclTensorList*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, const aclTensor*, const aclTensorList*>::begin,
     nullptr};
 const Function aclnnForeachMulScalarV2 = {
     102, "aclnnForeachMulScalarV2", "aclnnForeachMulScalarV2GetWorkspaceSize",
     k_aclnnForeachMulScalarV2, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, const aclScalar*, aclTensorList*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, const aclScalar*, aclTensorList*>::begin,
     nullptr};
 const Function aclnnForeachNonFiniteCheckAndUnscale = {
     103, "aclnnForeachNonFiniteCheckAndUnscale",
     "aclnnForeachNonFiniteCheckAndUnscaleGetWorkspaceSize", k_aclnnForeachNonFiniteCheckAndUnscale,
     3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnForeachNorm = {
     104, "aclnnForeachNorm", "aclnnForeachNormGetWorkspaceSize", k_aclnnForeachNorm, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, const aclScalar*, const aclTensorList*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, const aclScalar*, const aclTensorList*>::begin,
     nullptr};
 const Function aclnnFusedAdamw = {
     105, "aclnnFusedAdamw", "aclnnFusedAdamwGetWorkspaceSize", k_aclnnFusedAdamw, 15,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensor*, const aclTensor*, double, double, double, double, double, bool, bool>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensor*, const aclTensor*, double, double, double, double, double, bool, bool>::begin,
     nullptr};
 const Function aclnnFusedSgd = {
     106, "aclnnFusedSgd", "aclnnFusedSgdGetWorkspaceSize", k_aclnnFusedSgd, 11,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensor*, float, float, float, float, bool, bool, bool>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, const aclTensorList*, const aclTensorList*, const aclTensor*, float, float, float, float, bool, bool, bool>::begin,
     nullptr};
 const Function aclnnGather = {
     107, "aclnnGather", "aclnnGatherGetWorkspaceSize", k_aclnnGather, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnGeScalar = {
     108, "aclnnGeScalar", "aclnnGeScalarGetWorkspaceSize", k_aclnnGeScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnGeTensor = {
     109, "aclnnGeTensor", "aclnnGeTensorGetWorkspaceSize", k_aclnnGeTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnGeluBackwardV2 = {
     110, "aclnnGeluBackwardV2", "aclnnGeluBackwardV2GetWorkspaceSize", k_aclnnGeluBackwardV2, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, char*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, char*, aclTensor*>::begin,
     nullptr};
 const Function aclnnGeluV2 = {
     111, "aclnnGeluV2", "aclnnGeluV2GetWorkspaceSize", k_aclnnGeluV2, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
 const Function aclnnGridSampler2D = {
     112, "aclnnGridSampler2D", "aclnnGridSampler2DGetWorkspaceSize", k_aclnnGridSampler2D, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, int64_t, int64_t, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, int64_t, int64_t, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnGroupNorm = {
     113, "aclnnGroupNorm", "aclnnGroupNormGetWorkspaceSize", k_aclnnGroupNorm, 11,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, int64_t, int64_t, double, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, int64_t, int64_t, double, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnGroupNormBackward = {
     114, "aclnnGroupNormBackward", "aclnnGroupNormBackwardGetWorkspaceSize",
     k_aclnnGroupNormBackward, 13,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, int64_t, int64_t, const aclBoolArray*, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, int64_t, int64_t, const aclBoolArray*, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnGtScalar = {
     115, "aclnnGtScalar", "aclnnGtScalarGetWorkspaceSize", k_aclnnGtScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnGtTensor = {
     116, "aclnnGtTensor", "aclnnGtTensorGetWorkspaceSize", k_aclnnGtTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnHardshrink = {
     117, "aclnnHardshrink", "aclnnHardshrinkGetWorkspaceSize", k_aclnnHardshrink, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnHardshrinkBackward = {
     118, "aclnnHardshrinkBackward", "aclnnHardshrinkBackwardGetWorkspaceSize",
     k_aclnnHardshrinkBackward, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnHardsigmoid = {
     119, "aclnnHardsigmoid", "aclnnHardsigmoidGetWorkspaceSize", k_aclnnHardsigmoid, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnHardsigmoidBackward = {
     120, "aclnnHardsigmoidBackward", "aclnnHardsigmoidBackwardGetWorkspaceSize",
     k_aclnnHardsigmoidBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnHardswish = {
     121, "aclnnHardswish", "aclnnHardswishGetWorkspaceSize", k_aclnnHardswish, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnHardswishBackward = {
     122, "aclnnHardswishBackward", "aclnnHardswishBackwardGetWorkspaceSize",
     k_aclnnHardswishBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnHardtanh = {
     123, "aclnnHardtanh", "aclnnHardtanhGetWorkspaceSize", k_aclnnHardtanh, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnHardtanhBackward = {
     124, "aclnnHardtanhBackward", "aclnnHardtanhBackwardGetWorkspaceSize", k_aclnnHardtanhBackward,
     5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnIm2col = {
     125, "aclnnIm2col", "aclnnIm2colGetWorkspaceSize", k_aclnnIm2col, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnIm2colBackward = {
     126, "aclnnIm2colBackward", "aclnnIm2colBackwardGetWorkspaceSize", k_aclnnIm2colBackward, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnIncreFlashAttentionV4 = {
     127, "aclnnIncreFlashAttentionV4", "aclnnIncreFlashAttentionV4GetWorkspaceSize",
     k_aclnnIncreFlashAttentionV4, 22,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensorList*, const aclTensorList*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, double, char*, int64_t, int64_t, int64_t, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensorList*, const aclTensorList*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, double, char*, int64_t, int64_t, int64_t, const aclTensor*>::begin,
     nullptr};
 const Function aclnnIndex = {
     128, "aclnnIndex", "aclnnIndexGetWorkspaceSize", k_aclnnIndex, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensorList*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensorList*, aclTensor*>::begin,
     nullptr};
 const Function aclnnIndexAdd = {
     129, "aclnnIndexAdd", "aclnnIndexAddGetWorkspaceSize", k_aclnnIndexAdd, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnIndexFill = {
     130, "aclnnIndexFill", "aclnnIndexFillGetWorkspaceSize", k_aclnnIndexFill, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnIndexPutImpl = {
     131, "aclnnIndexPutImpl", "aclnnIndexPutImplGetWorkspaceSize", k_aclnnIndexPutImpl, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensorList*, const aclTensor*, bool, bool>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensorList*, const aclTensor*, bool, bool>::begin,
     nullptr};
 const Function aclnnIndexSelect = {
     132, "aclnnIndexSelect", "aclnnIndexSelectGetWorkspaceSize", k_aclnnIndexSelect, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnInplaceAcos = {
     133, "aclnnInplaceAcos", "aclnnInplaceAcosGetWorkspaceSize", k_aclnnInplaceAcos, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceAcosh = {
     134, "aclnnInplaceAcosh", "aclnnInplaceAcoshGetWorkspaceSize", k_aclnnInplaceAcosh, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceAdd = {
     135, "aclnnInplaceAdd", "aclnnInplaceAddGetWorkspaceSize", k_aclnnInplaceAdd, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceAddcdiv = {
     136, "aclnnInplaceAddcdiv", "aclnnInplaceAddcdivGetWorkspaceSize", k_aclnnInplaceAddcdiv, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceAddcmul = {
     137, "aclnnInplaceAddcmul", "aclnnInplaceAddcmulGetWorkspaceSize", k_aclnnInplaceAddcmul, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceAdds = {
     138, "aclnnInplaceAdds", "aclnnInplaceAddsGetWorkspaceSize", k_aclnnInplaceAdds, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceAsin = {
     139, "aclnnInplaceAsin", "aclnnInplaceAsinGetWorkspaceSize", k_aclnnInplaceAsin, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceAsinh = {
     140, "aclnnInplaceAsinh", "aclnnInplaceAsinhGetWorkspaceSize", k_aclnnInplaceAsinh, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceAtan = {
     141, "aclnnInplaceAtan", "aclnnInplaceAtanGetWorkspaceSize", k_aclnnInplaceAtan, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceAtanh = {
     142, "aclnnInplaceAtanh", "aclnnInplaceAtanhGetWorkspaceSize", k_aclnnInplaceAtanh, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceBaddbmm = {
     143, "aclnnInplaceBaddbmm", "aclnnInplaceBaddbmmGetWorkspaceSize", k_aclnnInplaceBaddbmm, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, int8_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, int8_t>::begin,
     nullptr};
 const Function aclnnInplaceBernoulli = {
     144, "aclnnInplaceBernoulli", "aclnnInplaceBernoulliGetWorkspaceSize", k_aclnnInplaceBernoulli,
     4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, int64_t, int64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, int64_t, int64_t>::begin,
     nullptr};
 const Function aclnnInplaceBernoulliTensor = {
     145, "aclnnInplaceBernoulliTensor", "aclnnInplaceBernoulliTensorGetWorkspaceSize",
     k_aclnnInplaceBernoulliTensor, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, int64_t, int64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, int64_t, int64_t>::begin,
     nullptr};
 const Function aclnnInplaceBitwiseAndScalar = {
     146, "aclnnInplaceBitwiseAndScalar", "aclnnInplaceBitwiseAndScalarGetWorkspaceSize",
     k_aclnnInplaceBitwiseAndScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceBitwiseAndTensor = {
     147, "aclnnInplaceBitwiseAndTensor", "aclnnInplaceBitwiseAndTensorGetWorkspaceSize",
     k_aclnnInplaceBitwiseAndTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceBitwiseOrScalar = {
     148, "aclnnInplaceBitwiseOrScalar", "aclnnInplaceBitwiseOrScalarGetWorkspaceSize",
     k_aclnnInplaceBitwiseOrScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceBitwiseOrTensor = {
     149, "aclnnInplaceBitwiseOrTensor", "aclnnInplaceBitwiseOrTensorGetWorkspaceSize",
     k_aclnnInplaceBitwiseOrTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceCeil = {
     150, "aclnnInplaceCeil", "aclnnInplaceCeilGetWorkspaceSize", k_aclnnInplaceCeil, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceClampMax = {
     151, "aclnnInplaceClampMax", "aclnnInplaceClampMaxGetWorkspaceSize", k_aclnnInplaceClampMax, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceClampMaxTensor = {
     152, "aclnnInplaceClampMaxTensor", "aclnnInplaceClampMaxTensorGetWorkspaceSize",
     k_aclnnInplaceClampMaxTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceClampMinTensor = {
     153, "aclnnInplaceClampMinTensor", "aclnnInplaceClampMinTensorGetWorkspaceSize",
     k_aclnnInplaceClampMinTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceCopy = {
     154, "aclnnInplaceCopy", "aclnnInplaceCopyGetWorkspaceSize", k_aclnnInplaceCopy, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceCos = {
     155, "aclnnInplaceCos", "aclnnInplaceCosGetWorkspaceSize", k_aclnnInplaceCos, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceCosh = {
     156, "aclnnInplaceCosh", "aclnnInplaceCoshGetWorkspaceSize", k_aclnnInplaceCosh, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceDiv = {
     157, "aclnnInplaceDiv", "aclnnInplaceDivGetWorkspaceSize", k_aclnnInplaceDiv, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceDivs = {
     158, "aclnnInplaceDivs", "aclnnInplaceDivsGetWorkspaceSize", k_aclnnInplaceDivs, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceEqScalar = {
     159, "aclnnInplaceEqScalar", "aclnnInplaceEqScalarGetWorkspaceSize", k_aclnnInplaceEqScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceEqTensor = {
     160, "aclnnInplaceEqTensor", "aclnnInplaceEqTensorGetWorkspaceSize", k_aclnnInplaceEqTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceErf = {
     161, "aclnnInplaceErf", "aclnnInplaceErfGetWorkspaceSize", k_aclnnInplaceErf, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceErfinv = {
     162, "aclnnInplaceErfinv", "aclnnInplaceErfinvGetWorkspaceSize", k_aclnnInplaceErfinv, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceExp = {
     163, "aclnnInplaceExp", "aclnnInplaceExpGetWorkspaceSize", k_aclnnInplaceExp, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceExpm1 = {
     164, "aclnnInplaceExpm1", "aclnnInplaceExpm1GetWorkspaceSize", k_aclnnInplaceExpm1, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceFillScalar = {
     165, "aclnnInplaceFillScalar", "aclnnInplaceFillScalarGetWorkspaceSize",
     k_aclnnInplaceFillScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceFloor = {
     166, "aclnnInplaceFloor", "aclnnInplaceFloorGetWorkspaceSize", k_aclnnInplaceFloor, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceGeScalar = {
     167, "aclnnInplaceGeScalar", "aclnnInplaceGeScalarGetWorkspaceSize", k_aclnnInplaceGeScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceGeTensor = {
     168, "aclnnInplaceGeTensor", "aclnnInplaceGeTensorGetWorkspaceSize", k_aclnnInplaceGeTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceGtScalar = {
     169, "aclnnInplaceGtScalar", "aclnnInplaceGtScalarGetWorkspaceSize", k_aclnnInplaceGtScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceGtTensor = {
     170, "aclnnInplaceGtTensor", "aclnnInplaceGtTensorGetWorkspaceSize", k_aclnnInplaceGtTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceHardswish = {
     171, "aclnnInplaceHardswish", "aclnnInplaceHardswishGetWorkspaceSize", k_aclnnInplaceHardswish,
-    1, &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*>::begin, nullptr};
+    1, &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceHardtanh = {
     172, "aclnnInplaceHardtanh", "aclnnInplaceHardtanhGetWorkspaceSize", k_aclnnInplaceHardtanh, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceIndexCopy = {
     173, "aclnnInplaceIndexCopy", "aclnnInplaceIndexCopyGetWorkspaceSize", k_aclnnInplaceIndexCopy,
     4,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, int64_t, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, int64_t, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnInplaceIndexFill = {
     174, "aclnnInplaceIndexFill", "aclnnInplaceIndexFillGetWorkspaceSize", k_aclnnInplaceIndexFill,
     4,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, int64_t, const aclTensor*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, int64_t, const aclTensor*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceLeScalar = {
     175, "aclnnInplaceLeScalar", "aclnnInplaceLeScalarGetWorkspaceSize", k_aclnnInplaceLeScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceLeTensor = {
     176, "aclnnInplaceLeTensor", "aclnnInplaceLeTensorGetWorkspaceSize", k_aclnnInplaceLeTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceLeakyRelu = {
     177, "aclnnInplaceLeakyRelu", "aclnnInplaceLeakyReluGetWorkspaceSize", k_aclnnInplaceLeakyRelu,
-    2, &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    2, &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceLerps = {
     178, "aclnnInplaceLerps", "aclnnInplaceLerpsGetWorkspaceSize", k_aclnnInplaceLerps, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceLog = {
     179, "aclnnInplaceLog", "aclnnInplaceLogGetWorkspaceSize", k_aclnnInplaceLog, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceLog10 = {
     180, "aclnnInplaceLog10", "aclnnInplaceLog10GetWorkspaceSize", k_aclnnInplaceLog10, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceLog1p = {
     181, "aclnnInplaceLog1p", "aclnnInplaceLog1pGetWorkspaceSize", k_aclnnInplaceLog1p, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceLog2 = {
     182, "aclnnInplaceLog2", "aclnnInplaceLog2GetWorkspaceSize", k_aclnnInplaceLog2, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceLogicalAnd = {
     183, "aclnnInplaceLogicalAnd", "aclnnInplaceLogicalAndGetWorkspaceSize",
     k_aclnnInplaceLogicalAnd, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceLogicalNot = {
     184, "aclnnInplaceLogicalNot", "aclnnInplaceLogicalNotGetWorkspaceSize",
-    k_aclnnInplaceLogicalNot, 1, &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    k_aclnnInplaceLogicalNot, 1, &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin,
+    nullptr};
 const Function aclnnInplaceLogicalOr = {
     185, "aclnnInplaceLogicalOr", "aclnnInplaceLogicalOrGetWorkspaceSize", k_aclnnInplaceLogicalOr,
-    2, &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    2, &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceLtScalar = {
     186, "aclnnInplaceLtScalar", "aclnnInplaceLtScalarGetWorkspaceSize", k_aclnnInplaceLtScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceLtTensor = {
     187, "aclnnInplaceLtTensor", "aclnnInplaceLtTensorGetWorkspaceSize", k_aclnnInplaceLtTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceMaskedFillScalar = {
     188, "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillScalarGetWorkspaceSize",
     k_aclnnInplaceMaskedFillScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceMaskedFillTensor = {
     189, "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedFillTensorGetWorkspaceSize",
     k_aclnnInplaceMaskedFillTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnInplaceMaskedScatter = {
     190, "aclnnInplaceMaskedScatter", "aclnnInplaceMaskedScatterGetWorkspaceSize",
     k_aclnnInplaceMaskedScatter, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnInplaceMul = {
     191, "aclnnInplaceMul", "aclnnInplaceMulGetWorkspaceSize", k_aclnnInplaceMul, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceMuls = {
     192, "aclnnInplaceMuls", "aclnnInplaceMulsGetWorkspaceSize", k_aclnnInplaceMuls, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceNeScalar = {
     193, "aclnnInplaceNeScalar", "aclnnInplaceNeScalarGetWorkspaceSize", k_aclnnInplaceNeScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplaceNeTensor = {
     194, "aclnnInplaceNeTensor", "aclnnInplaceNeTensorGetWorkspaceSize", k_aclnnInplaceNeTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceNeg = {
     195, "aclnnInplaceNeg", "aclnnInplaceNegGetWorkspaceSize", k_aclnnInplaceNeg, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceNormal = {
     196, "aclnnInplaceNormal", "aclnnInplaceNormalGetWorkspaceSize", k_aclnnInplaceNormal, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, float, float, int64_t, int64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, float, float, int64_t, int64_t>::begin,
     nullptr};
 const Function aclnnInplaceOne = {
     197, "aclnnInplaceOne", "aclnnInplaceOneGetWorkspaceSize", k_aclnnInplaceOne, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*>::begin, nullptr};
 const Function aclnnInplacePowTensorScalar = {
     198, "aclnnInplacePowTensorScalar", "aclnnInplacePowTensorScalarGetWorkspaceSize",
     k_aclnnInplacePowTensorScalar, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*>::begin, nullptr};
 const Function aclnnInplacePowTensorTensor = {
     199, "aclnnInplacePowTensorTensor", "aclnnInplacePowTensorTensorGetWorkspaceSize",
     k_aclnnInplacePowTensorTensor, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceRandom = {
     200, "aclnnInplaceRandom", "aclnnInplaceRandomGetWorkspaceSize", k_aclnnInplaceRandom, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, int64_t, int64_t, int64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, int64_t, int64_t, int64_t>::begin,
     nullptr};
 const Function aclnnInplaceReciprocal = {
     201, "aclnnInplaceReciprocal", "aclnnInplaceReciprocalGetWorkspaceSize",
-    k_aclnnInplaceReciprocal, 1, &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*>::begin,
+    k_aclnnInplaceReciprocal, 1, &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*>::begin,
     nullptr};
 const Function aclnnInplaceRelu = {
     202, "aclnnInplaceRelu", "aclnnInplaceReluGetWorkspaceSize", k_aclnnInplaceRelu, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceRsqrt = {
     203, "aclnnInplaceRsqrt", "aclnnInplaceRsqrtGetWorkspaceSize", k_aclnnInplaceRsqrt, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceScatter = {
     204, "aclnnInplaceScatter", "aclnnInplaceScatterGetWorkspaceSize", k_aclnnInplaceScatter, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, int64_t, const aclTensor*, const aclTensor*, int64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, int64_t, const aclTensor*, const aclTensor*, int64_t>::begin,
     nullptr};
 const Function aclnnInplaceScatterValue = {
     205, "aclnnInplaceScatterValue", "aclnnInplaceScatterValueGetWorkspaceSize",
     k_aclnnInplaceScatterValue, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, int64_t, const aclTensor*, const aclScalar*, int64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, int64_t, const aclTensor*, const aclScalar*, int64_t>::begin,
     nullptr};
 const Function aclnnInplaceSigmoid = {
     206, "aclnnInplaceSigmoid", "aclnnInplaceSigmoidGetWorkspaceSize", k_aclnnInplaceSigmoid, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceSin = {
     207, "aclnnInplaceSin", "aclnnInplaceSinGetWorkspaceSize", k_aclnnInplaceSin, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceSinh = {
     208, "aclnnInplaceSinh", "aclnnInplaceSinhGetWorkspaceSize", k_aclnnInplaceSinh, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceSqrt = {
     209, "aclnnInplaceSqrt", "aclnnInplaceSqrtGetWorkspaceSize", k_aclnnInplaceSqrt, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceSub = {
     210, "aclnnInplaceSub", "aclnnInplaceSubGetWorkspaceSize", k_aclnnInplaceSub, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclTensor*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclTensor*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceSubs = {
     211, "aclnnInplaceSubs", "aclnnInplaceSubsGetWorkspaceSize", k_aclnnInplaceSubs, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*, const aclScalar*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceTan = {
     212, "aclnnInplaceTan", "aclnnInplaceTanGetWorkspaceSize", k_aclnnInplaceTan, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*>::begin, nullptr};
 const Function aclnnInplaceTanh = {
     213, "aclnnInplaceTanh", "aclnnInplaceTanhGetWorkspaceSize", k_aclnnInplaceTanh, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnInplaceThreshold = {
     214, "aclnnInplaceThreshold", "aclnnInplaceThresholdGetWorkspaceSize", k_aclnnInplaceThreshold,
-    3, &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, const aclScalar*, const aclScalar*>::begin,
+    3,
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, const aclScalar*, const aclScalar*>::begin,
     nullptr};
 const Function aclnnInplaceTriu = {
     215, "aclnnInplaceTriu", "aclnnInplaceTriuGetWorkspaceSize", k_aclnnInplaceTriu, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*, int64_t>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*, int64_t>::begin, nullptr};
 const Function aclnnInplaceUniform = {
     216, "aclnnInplaceUniform", "aclnnInplaceUniformGetWorkspaceSize", k_aclnnInplaceUniform, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, double, double, uint64_t, uint64_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, double, double, uint64_t, uint64_t>::begin,
     nullptr};
 const Function aclnnInplaceZero = {
     217, "aclnnInplaceZero", "aclnnInplaceZeroGetWorkspaceSize", k_aclnnInplaceZero, 1,
-    &lib::TwoPhaseCall<aclOpExecutor, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, aclTensor*>::begin, nullptr};
 const Function aclnnLayerNorm = {
     218, "aclnnLayerNorm", "aclnnLayerNormGetWorkspaceSize", k_aclnnLayerNorm, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclTensor*, const aclTensor*, double, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclTensor*, const aclTensor*, double, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLayerNormBackward = {
     219, "aclnnLayerNormBackward", "aclnnLayerNormBackwardGetWorkspaceSize",
     k_aclnnLayerNormBackward, 11,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclIntArray*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclBoolArray*, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclIntArray*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclBoolArray*, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLeScalar = {
     220, "aclnnLeScalar", "aclnnLeScalarGetWorkspaceSize", k_aclnnLeScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLeTensor = {
     221, "aclnnLeTensor", "aclnnLeTensorGetWorkspaceSize", k_aclnnLeTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLeakyRelu = {
     222, "aclnnLeakyRelu", "aclnnLeakyReluGetWorkspaceSize", k_aclnnLeakyRelu, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLeakyReluBackward = {
     223, "aclnnLeakyReluBackward", "aclnnLeakyReluBackwardGetWorkspaceSize",
     k_aclnnLeakyReluBackward, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnLerp = {
     224, "aclnnLerp", "aclnnLerpGetWorkspaceSize", k_aclnnLerp, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLerps = {
     225, "aclnnLerps", "aclnnLerpsGetWorkspaceSize", k_aclnnLerps, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLgamma = {
     226, "aclnnLgamma", "aclnnLgammaGetWorkspaceSize", k_aclnnLgamma, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnLinalgCholesky = {
     227, "aclnnLinalgCholesky", "aclnnLinalgCholeskyGetWorkspaceSize", k_aclnnLinalgCholesky, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, bool, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, bool, aclTensor*>::begin, nullptr};
 const Function aclnnLinalgQr = {
     228, "aclnnLinalgQr", "aclnnLinalgQrGetWorkspaceSize", k_aclnnLinalgQr, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLinalgVectorNorm = {
     229, "aclnnLinalgVectorNorm", "aclnnLinalgVectorNormGetWorkspaceSize", k_aclnnLinalgVectorNorm,
     6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclIntArray*, bool, aclDataType, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclIntArray*, bool, aclDataType, aclTensor*>::begin,
     nullptr};
 const Function aclnnLinspace = {
     230, "aclnnLinspace", "aclnnLinspaceGetWorkspaceSize", k_aclnnLinspace, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclScalar*, const aclScalar*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclScalar*, const aclScalar*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnLog = {
     231, "aclnnLog", "aclnnLogGetWorkspaceSize", k_aclnnLog, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnLog10 = {
     232, "aclnnLog10", "aclnnLog10GetWorkspaceSize", k_aclnnLog10, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnLog1p = {
     233, "aclnnLog1p", "aclnnLog1pGetWorkspaceSize", k_aclnnLog1p, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnLog2 = {
     234, "aclnnLog2", "aclnnLog2GetWorkspaceSize", k_aclnnLog2, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnLogSigmoidBackward = {
     235, "aclnnLogSigmoidBackward", "aclnnLogSigmoidBackwardGetWorkspaceSize",
     k_aclnnLogSigmoidBackward, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLogSigmoidForward = {
     236, "aclnnLogSigmoidForward", "aclnnLogSigmoidForwardGetWorkspaceSize",
     k_aclnnLogSigmoidForward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*, aclTensor*>::begin,
+    nullptr};
 const Function aclnnLogSoftmax = {
     237, "aclnnLogSoftmax", "aclnnLogSoftmaxGetWorkspaceSize", k_aclnnLogSoftmax, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
 const Function aclnnLogSoftmaxBackward = {
     238, "aclnnLogSoftmaxBackward", "aclnnLogSoftmaxBackwardGetWorkspaceSize",
     k_aclnnLogSoftmaxBackward, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnLogicalAnd = {
     239, "aclnnLogicalAnd", "aclnnLogicalAndGetWorkspaceSize", k_aclnnLogicalAnd, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLogicalNot = {
     240, "aclnnLogicalNot", "aclnnLogicalNotGetWorkspaceSize", k_aclnnLogicalNot, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnLogicalOr = {
     241, "aclnnLogicalOr", "aclnnLogicalOrGetWorkspaceSize", k_aclnnLogicalOr, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLtScalar = {
     242, "aclnnLtScalar", "aclnnLtScalarGetWorkspaceSize", k_aclnnLtScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnLtTensor = {
     243, "aclnnLtTensor", "aclnnLtTensorGetWorkspaceSize", k_aclnnLtTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMaskedSelect = {
     244, "aclnnMaskedSelect", "aclnnMaskedSelectGetWorkspaceSize", k_aclnnMaskedSelect, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMatmul = {
     245, "aclnnMatmul", "aclnnMatmulGetWorkspaceSize", k_aclnnMatmul, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*, int8_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*, int8_t>::begin,
     nullptr};
 const Function aclnnMatmulAllReduce = {
     246, "aclnnMatmulAllReduce", "aclnnMatmulAllReduceGetWorkspaceSize", k_aclnnMatmulAllReduce, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const char*, const char*, int64_t, int64_t, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const char*, const char*, int64_t, int64_t, const aclTensor*>::begin,
     nullptr};
 const Function aclnnMax = {
     247, "aclnnMax", "aclnnMaxGetWorkspaceSize", k_aclnnMax, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnMaxDim = {
     248, "aclnnMaxDim", "aclnnMaxDimGetWorkspaceSize", k_aclnnMaxDim, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMaxPool = {
     249, "aclnnMaxPool", "aclnnMaxPoolGetWorkspaceSize", k_aclnnMaxPool, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, int64_t, const aclIntArray*, const aclIntArray*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, int64_t, const aclIntArray*, const aclIntArray*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnMaxPool2dWithIndices = {
     250, "aclnnMaxPool2dWithIndices", "aclnnMaxPool2dWithIndicesGetWorkspaceSize",
     k_aclnnMaxPool2dWithIndices, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMaxPool2dWithIndicesBackward = {
     251, "aclnnMaxPool2dWithIndicesBackward", "aclnnMaxPool2dWithIndicesBackwardGetWorkspaceSize",
     k_aclnnMaxPool2dWithIndicesBackward, 9,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnMaxPool3dWithArgmax = {
     252, "aclnnMaxPool3dWithArgmax", "aclnnMaxPool3dWithArgmaxGetWorkspaceSize",
     k_aclnnMaxPool3dWithArgmax, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMaxPool3dWithArgmaxBackward = {
     253, "aclnnMaxPool3dWithArgmaxBackward", "aclnnMaxPool3dWithArgmaxBackwardGetWorkspaceSize",
     k_aclnnMaxPool3dWithArgmaxBackward, 9,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*, const aclIntArray*, const aclIntArray*, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnMaximum = {
     254, "aclnnMaximum", "aclnnMaximumGetWorkspaceSize", k_aclnnMaximum, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMean = {
     255, "aclnnMean", "aclnnMeanGetWorkspaceSize", k_aclnnMean, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, bool, aclDataType, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, bool, aclDataType, aclTensor*>::begin,
     nullptr};
 const Function aclnnMin = {
     256, "aclnnMin", "aclnnMinGetWorkspaceSize", k_aclnnMin, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnMinDim = {
     257, "aclnnMinDim", "aclnnMinDimGetWorkspaceSize", k_aclnnMinDim, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMinimum = {
     258, "aclnnMinimum", "aclnnMinimumGetWorkspaceSize", k_aclnnMinimum, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMish = {
     259, "aclnnMish", "aclnnMishGetWorkspaceSize", k_aclnnMish, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnMishBackward = {
     260, "aclnnMishBackward", "aclnnMishBackwardGetWorkspaceSize", k_aclnnMishBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMm = {
     261, "aclnnMm", "aclnnMmGetWorkspaceSize", k_aclnnMm, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*, int8_t>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*, int8_t>::begin,
     nullptr};
 const Function aclnnMseLoss = {
     262, "aclnnMseLoss", "aclnnMseLossGetWorkspaceSize", k_aclnnMseLoss, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnMseLossBackward = {
     263, "aclnnMseLossBackward", "aclnnMseLossBackwardGetWorkspaceSize", k_aclnnMseLossBackward, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnMul = {
     264, "aclnnMul", "aclnnMulGetWorkspaceSize", k_aclnnMul, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMuls = {
     265, "aclnnMuls", "aclnnMulsGetWorkspaceSize", k_aclnnMuls, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMultiScaleDeformableAttentionGrad = {
     266, "aclnnMultiScaleDeformableAttentionGrad",
     "aclnnMultiScaleDeformableAttentionGradGetWorkspaceSize",
     k_aclnnMultiScaleDeformableAttentionGrad, 9,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMultiScaleDeformableAttnFunction = {
     267, "aclnnMultiScaleDeformableAttnFunction",
     "aclnnMultiScaleDeformableAttnFunctionGetWorkspaceSize",
     k_aclnnMultiScaleDeformableAttnFunction, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnMultinomial = {
     268, "aclnnMultinomial", "aclnnMultinomialGetWorkspaceSize", k_aclnnMultinomial, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, bool, int64_t, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, bool, int64_t, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnNLLLoss = {
     269, "aclnnNLLLoss", "aclnnNLLLossGetWorkspaceSize", k_aclnnNLLLoss, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnNLLLossBackward = {
     270, "aclnnNLLLossBackward", "aclnnNLLLossBackwardGetWorkspaceSize", k_aclnnNLLLossBackward, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnNeScalar = {
     271, "aclnnNeScalar", "aclnnNeScalarGetWorkspaceSize", k_aclnnNeScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnNeTensor = {
     272, "aclnnNeTensor", "aclnnNeTensorGetWorkspaceSize", k_aclnnNeTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnNeg = {
     273, "aclnnNeg", "aclnnNegGetWorkspaceSize", k_aclnnNeg, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnNonzero = {
     274, "aclnnNonzero", "aclnnNonzeroGetWorkspaceSize", k_aclnnNonzero, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnNorm = {
     275, "aclnnNorm", "aclnnNormGetWorkspaceSize", k_aclnnNorm, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclIntArray*, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclIntArray*, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnNpuFormatCast = {
     276, "aclnnNpuFormatCast", "aclnnNpuFormatCastGetWorkspaceSize", k_aclnnNpuFormatCast, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnOneHot = {
     277, "aclnnOneHot", "aclnnOneHotGetWorkspaceSize", k_aclnnOneHot, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnPermute = {
     278, "aclnnPermute", "aclnnPermuteGetWorkspaceSize", k_aclnnPermute, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnPolar = {
     279, "aclnnPolar", "aclnnPolarGetWorkspaceSize", k_aclnnPolar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnPowScalarTensor = {
     280, "aclnnPowScalarTensor", "aclnnPowScalarTensorGetWorkspaceSize", k_aclnnPowScalarTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclScalar*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclScalar*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnPowTensorScalar = {
     281, "aclnnPowTensorScalar", "aclnnPowTensorScalarGetWorkspaceSize", k_aclnnPowTensorScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnPowTensorTensor = {
     282, "aclnnPowTensorTensor", "aclnnPowTensorTensorGetWorkspaceSize", k_aclnnPowTensorTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnProdDim = {
     283, "aclnnProdDim", "aclnnProdDimGetWorkspaceSize", k_aclnnProdDim, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, bool, aclDataType, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, bool, aclDataType, aclTensor*>::begin,
     nullptr};
 const Function aclnnPromptFlashAttention = {
     284, "aclnnPromptFlashAttention", "aclnnPromptFlashAttentionGetWorkspaceSize",
     k_aclnnPromptFlashAttention, 13,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, int64_t, double, int64_t, int64_t, char*, int64_t, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, int64_t, double, int64_t, int64_t, char*, int64_t, const aclTensor*>::begin,
     nullptr};
 const Function aclnnRandperm = {
     285, "aclnnRandperm", "aclnnRandpermGetWorkspaceSize", k_aclnnRandperm, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, int64_t, int64_t, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, int64_t, int64_t, int64_t, aclTensor*>::begin, nullptr};
 const Function aclnnReal = {
     286, "aclnnReal", "aclnnRealGetWorkspaceSize", k_aclnnReal, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnReciprocal = {
     287, "aclnnReciprocal", "aclnnReciprocalGetWorkspaceSize", k_aclnnReciprocal, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnReduceSum = {
     288, "aclnnReduceSum", "aclnnReduceSumGetWorkspaceSize", k_aclnnReduceSum, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, bool, aclDataType, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, bool, aclDataType, aclTensor*>::begin,
     nullptr};
 const Function aclnnRelu = {
     289, "aclnnRelu", "aclnnReluGetWorkspaceSize", k_aclnnRelu, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*>::begin, nullptr};
 const Function aclnnRemainderScalarTensor = {
     290, "aclnnRemainderScalarTensor", "aclnnRemainderScalarTensorGetWorkspaceSize",
     k_aclnnRemainderScalarTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclScalar*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclScalar*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnRemainderTensorScalar = {
     291, "aclnnRemainderTensorScalar", "aclnnRemainderTensorScalarGetWorkspaceSize",
     k_aclnnRemainderTensorScalar, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnRemainderTensorTensor = {
     292, "aclnnRemainderTensorTensor", "aclnnRemainderTensorTensorGetWorkspaceSize",
     k_aclnnRemainderTensorTensor, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnRepeat = {
     293, "aclnnRepeat", "aclnnRepeatGetWorkspaceSize", k_aclnnRepeat, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnRmsNorm = {
     294, "aclnnRmsNorm", "aclnnRmsNormGetWorkspaceSize", k_aclnnRmsNorm, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, double, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, double, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnRmsNormGrad = {
     295, "aclnnRmsNormGrad", "aclnnRmsNormGradGetWorkspaceSize", k_aclnnRmsNormGrad, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*>::begin,
     nullptr};
 const Function aclnnRoiAlignV2 = {
     296, "aclnnRoiAlignV2", "aclnnRoiAlignV2GetWorkspaceSize", k_aclnnRoiAlignV2, 8,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, int64_t, int64_t, float, int64_t, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, int64_t, int64_t, float, int64_t, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnRoiAlignV2Backward = {
     297, "aclnnRoiAlignV2Backward", "aclnnRoiAlignV2BackwardGetWorkspaceSize",
     k_aclnnRoiAlignV2Backward, 9,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclIntArray*, int64_t, int64_t, float, int64_t, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclIntArray*, int64_t, int64_t, float, int64_t, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnRoll = {
     298, "aclnnRoll", "aclnnRollGetWorkspaceSize", k_aclnnRoll, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnRotaryPositionEmbedding = {
     299, "aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGetWorkspaceSize",
     k_aclnnRotaryPositionEmbedding, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnRound = {
     300, "aclnnRound", "aclnnRoundGetWorkspaceSize", k_aclnnRound, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnRsqrt = {
     301, "aclnnRsqrt", "aclnnRsqrtGetWorkspaceSize", k_aclnnRsqrt, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnSWhere = {
     302, "aclnnSWhere", "aclnnSWhereGetWorkspaceSize", k_aclnnSWhere, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnScaledMaskedSoftmax = {
     303, "aclnnScaledMaskedSoftmax", "aclnnScaledMaskedSoftmaxGetWorkspaceSize",
     k_aclnnScaledMaskedSoftmax, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, double, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, double, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnScaledMaskedSoftmaxBackward = {
     304, "aclnnScaledMaskedSoftmaxBackward", "aclnnScaledMaskedSoftmaxBackwardGetWorkspaceSize",
     k_aclnnScaledMaskedSoftmaxBackward, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, double, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, double, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnScatter = {
     305, "aclnnScatter", "aclnnScatterGetWorkspaceSize", k_aclnnScatter, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnScatterAdd = {
     306, "aclnnScatterAdd", "aclnnScatterAddGetWorkspaceSize", k_aclnnScatterAdd, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnScatterValue = {
     307, "aclnnScatterValue", "aclnnScatterValueGetWorkspaceSize", k_aclnnScatterValue, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, const aclTensor*, const aclScalar*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, const aclTensor*, const aclScalar*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnSigmoid = {
     308, "aclnnSigmoid", "aclnnSigmoidGetWorkspaceSize", k_aclnnSigmoid, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnSigmoidBackward = {
     309, "aclnnSigmoidBackward", "aclnnSigmoidBackwardGetWorkspaceSize", k_aclnnSigmoidBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnSign = {
     310, "aclnnSign", "aclnnSignGetWorkspaceSize", k_aclnnSign, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnSilu = {
     311, "aclnnSilu", "aclnnSiluGetWorkspaceSize", k_aclnnSilu, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnSiluBackward = {
     312, "aclnnSiluBackward", "aclnnSiluBackwardGetWorkspaceSize", k_aclnnSiluBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnSin = {
     313, "aclnnSin", "aclnnSinGetWorkspaceSize", k_aclnnSin, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnSinh = {
     314, "aclnnSinh", "aclnnSinhGetWorkspaceSize", k_aclnnSinh, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnSlice = {
     315, "aclnnSlice", "aclnnSliceGetWorkspaceSize", k_aclnnSlice, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, int64_t, int64_t, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, int64_t, int64_t, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnSmoothL1Loss = {
     316, "aclnnSmoothL1Loss", "aclnnSmoothL1LossGetWorkspaceSize", k_aclnnSmoothL1Loss, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, int64_t, float, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, int64_t, float, aclTensor*>::begin,
     nullptr};
 const Function aclnnSmoothL1LossBackward = {
     317, "aclnnSmoothL1LossBackward", "aclnnSmoothL1LossBackwardGetWorkspaceSize",
     k_aclnnSmoothL1LossBackward, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, float, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, int64_t, float, aclTensor*>::begin,
     nullptr};
 const Function aclnnSoftmax = {
     318, "aclnnSoftmax", "aclnnSoftmaxGetWorkspaceSize", k_aclnnSoftmax, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
 const Function aclnnSoftmaxBackward = {
     319, "aclnnSoftmaxBackward", "aclnnSoftmaxBackwardGetWorkspaceSize", k_aclnnSoftmaxBackward, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, int64_t, aclTensor*>::begin,
     nullptr};
 const Function aclnnSoftplus = {
     320, "aclnnSoftplus", "aclnnSoftplusGetWorkspaceSize", k_aclnnSoftplus, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnSoftplusBackward = {
     321, "aclnnSoftplusBackward", "aclnnSoftplusBackwardGetWorkspaceSize", k_aclnnSoftplusBackward,
     5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnSoftshrink = {
     322, "aclnnSoftshrink", "aclnnSoftshrinkGetWorkspaceSize", k_aclnnSoftshrink, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnSort = {
     323, "aclnnSort", "aclnnSortGetWorkspaceSize", k_aclnnSort, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, bool, int64_t, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, bool, int64_t, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnSplitWithSize = {
     324, "aclnnSplitWithSize", "aclnnSplitWithSizeGetWorkspaceSize", k_aclnnSplitWithSize, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, int64_t, aclTensorList*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, int64_t, aclTensorList*>::begin,
     nullptr};
 const Function aclnnSqrt = {
     325, "aclnnSqrt", "aclnnSqrtGetWorkspaceSize", k_aclnnSqrt, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnStack = {
     326, "aclnnStack", "aclnnStackGetWorkspaceSize", k_aclnnStack, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensorList*, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensorList*, int64_t, aclTensor*>::begin,
+    nullptr};
 const Function aclnnStd = {
     327, "aclnnStd", "aclnnStdGetWorkspaceSize", k_aclnnStd, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, int64_t, bool, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, int64_t, bool, aclTensor*>::begin,
     nullptr};
 const Function aclnnSub = {
     328, "aclnnSub", "aclnnSubGetWorkspaceSize", k_aclnnSub, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnSubs = {
     329, "aclnnSubs", "aclnnSubsGetWorkspaceSize", k_aclnnSubs, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnTan = {
     330, "aclnnTan", "aclnnTanGetWorkspaceSize", k_aclnnTan, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnTanh = {
     331, "aclnnTanh", "aclnnTanhGetWorkspaceSize", k_aclnnTanh, 2,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, aclTensor*>::begin, nullptr};
 const Function aclnnTanhBackward = {
     332, "aclnnTanhBackward", "aclnnTanhBackwardGetWorkspaceSize", k_aclnnTanhBackward, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnThreeInterpolateBackward = {
     333, "aclnnThreeInterpolateBackward", "aclnnThreeInterpolateBackwardGetWorkspaceSize",
     k_aclnnThreeInterpolateBackward, 5,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclTensor*, int, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclTensor*, int, aclTensor*>::begin,
     nullptr};
 const Function aclnnThreshold = {
     334, "aclnnThreshold", "aclnnThresholdGetWorkspaceSize", k_aclnnThreshold, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclScalar*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnThresholdBackward = {
     335, "aclnnThresholdBackward", "aclnnThresholdBackwardGetWorkspaceSize",
     k_aclnnThresholdBackward, 4,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, const aclScalar*, aclTensor*>::begin,
     nullptr};
 const Function aclnnTopk = {
     336, "aclnnTopk", "aclnnTopkGetWorkspaceSize", k_aclnnTopk, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, int64_t, bool, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, int64_t, bool, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnTriangularSolve = {
     337, "aclnnTriangularSolve", "aclnnTriangularSolveGetWorkspaceSize", k_aclnnTriangularSolve, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclTensor*, bool, bool, bool, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclTensor*, bool, bool, bool, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnTril = {
     338, "aclnnTril", "aclnnTrilGetWorkspaceSize", k_aclnnTril, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
 const Function aclnnTriu = {
     339, "aclnnTriu", "aclnnTriuGetWorkspaceSize", k_aclnnTriu, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, int64_t, aclTensor*>::begin, nullptr};
 const Function aclnnUnfoldGrad = {
     340, "aclnnUnfoldGrad", "aclnnUnfoldGradGetWorkspaceSize", k_aclnnUnfoldGrad, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, int64_t, int64_t, int64_t, const aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, int64_t, int64_t, int64_t, const aclTensor*>::begin,
     nullptr};
 const Function aclnnUnique2 = {
     341, "aclnnUnique2", "aclnnUnique2GetWorkspaceSize", k_aclnnUnique2, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, bool, bool, bool, aclTensor*, aclTensor*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, bool, bool, bool, aclTensor*, aclTensor*, aclTensor*>::begin,
     nullptr};
 const Function aclnnUpsampleBilinear2d = {
     342, "aclnnUpsampleBilinear2d", "aclnnUpsampleBilinear2dGetWorkspaceSize",
     k_aclnnUpsampleBilinear2d, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, bool, double, double, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, bool, double, double, aclTensor*>::begin,
     nullptr};
 const Function aclnnUpsampleBilinear2dBackward = {
     343, "aclnnUpsampleBilinear2dBackward", "aclnnUpsampleBilinear2dBackwardGetWorkspaceSize",
     k_aclnnUpsampleBilinear2dBackward, 7,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double, double, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double, double, aclTensor*>::begin,
     nullptr};
 const Function aclnnUpsampleNearest2d = {
     344, "aclnnUpsampleNearest2d", "aclnnUpsampleNearest2dGetWorkspaceSize",
     k_aclnnUpsampleNearest2d, 3,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, aclTensor*>::begin,
     nullptr};
 const Function aclnnUpsampleNearest2dBackward = {
     345, "aclnnUpsampleNearest2dBackward", "aclnnUpsampleNearest2dBackwardGetWorkspaceSize",
     k_aclnnUpsampleNearest2dBackward, 6,
-    &lib::TwoPhaseCall<aclOpExecutor, const aclTensor*, const aclIntArray*, const aclIntArray*, double, double, aclTensor*>::begin,
+    &lib::TwoPhaseCall<aclOpExecutor, int, const aclTensor*, const aclIntArray*, const aclIntArray*, double, double, aclTensor*>::begin,
     nullptr};
 
 }  // namespace functions
@@ -3198,6 +3210,6 @@ constexpr const char* kLibraries[] = {"libopapi.so", "libopapi_*.so", "libnnopba
 
 const lib::LibraryFacts kFacts = {
     "aclnn", kDtypes, {2, 2, 2, 47, 0, 30, 2, 2, 2}, &functions::aclnnInplaceCopy, kLibraries, 3,
-    346, &lib::execute_call<aclOpExecutor, void*>};
+    346, &lib::execute_call<int, aclOpExecutor, void*>};
 
 }  // namespace dl::ascend

@@ -998,343 +998,343 @@ namespace functions {
 
 const Function cnnlAbs = {
     0, "cnnlAbs", nullptr, k_cnnlAbs, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlActivationBackward = {
     1, "cnnlActivationBackward", nullptr, k_cnnlActivationBackward, 12, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlActivationDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlActivationDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlActivationForward = {
     2, "cnnlActivationForward", nullptr, k_cnnlActivationForward, 8, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlActivationDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlActivationDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlAddcdiv = {
     3, "cnnlAddcdiv", nullptr, k_cnnlAddcdiv, 12, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetAddcdivWorkspaceSize, s_cnnlAddcdiv};
 const Function cnnlAddcmul = {
     4, "cnnlAddcmul", nullptr, k_cnnlAddcmul, 12, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetAddcmulWorkspaceSize, s_cnnlAddcmul};
 const Function cnnlArange_v2 = {
     5, "cnnlArange_v2", nullptr, k_cnnlArange_v2, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlBatchMatMulBCast_v2 = {
     6, "cnnlBatchMatMulBCast_v2", nullptr, k_cnnlBatchMatMulBCast_v2, 13, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlMatMulDescriptor_t, cnnlMatMulAlgo_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlMatMulDescriptor_t, cnnlMatMulAlgo_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call};
 const Function cnnlBatchNormBackward_v2 = {
     7, "cnnlBatchNormBackward_v2", nullptr, k_cnnlBatchNormBackward_v2, 30, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlActivationDescriptor_t, cnnlBatchNormMode_t, cnnlBatchNormOps_t, cnnlScalar_t, cnnlScalar_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, const void*, const void*, float, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, void*, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, void*, size_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlActivationDescriptor_t, cnnlBatchNormMode_t, cnnlBatchNormOps_t, cnnlScalar_t, cnnlScalar_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, const void*, const void*, float, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, void*, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, void*, size_t>::call,
     &cnnlGetBatchNormBackwardWorkspaceSize, s_cnnlBatchNormBackward_v2};
 const Function cnnlBatchNormForwardInference = {
     8, "cnnlBatchNormForwardInference", nullptr, k_cnnlBatchNormForwardInference, 13, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, const void*, const void*, float, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, const void*, const void*, float, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlBatchNormForwardTraining_v2 = {
     9, "cnnlBatchNormForwardTraining_v2", nullptr, k_cnnlBatchNormForwardTraining_v2, 25, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlActivationDescriptor_t, cnnlBatchNormMode_t, cnnlBatchNormOps_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, void*, void*, float, float, cnnlTensorDescriptor_t, void*, void*, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, void*, size_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlActivationDescriptor_t, cnnlBatchNormMode_t, cnnlBatchNormOps_t, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, void*, void*, float, float, cnnlTensorDescriptor_t, void*, void*, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, void*, size_t>::call,
     &cnnlGetBatchNormForwardWorkspaceSize, s_cnnlBatchNormForwardTraining_v2};
 const Function cnnlBiasAddBackward_v2 = {
     10, "cnnlBiasAddBackward_v2", nullptr, k_cnnlBiasAddBackward_v2, 8, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
     &cnnlGetBiasAddBackwardWorkspaceSize, s_cnnlBiasAddBackward_v2};
 const Function cnnlBitCompute_v2 = {
     11, "cnnlBitCompute_v2", nullptr, k_cnnlBitCompute_v2, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlBitComputeOp_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlBitComputeOp_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
     &cnnlGetBitComputeWorkspaceSize, s_cnnlBitCompute_v2};
 const Function cnnlCastDataType = {
     12, "cnnlCastDataType", nullptr, k_cnnlCastDataType, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlCastDataType_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlCastDataType_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlCeil = {
     13, "cnnlCeil", nullptr, k_cnnlCeil, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlConcat = {
     14, "cnnlConcat", nullptr, k_cnnlConcat, 9, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, int, const cnnlTensorDescriptor_t*, const void* const*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, int, int, const cnnlTensorDescriptor_t*, const void* const*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetConcatWorkspaceSize, s_cnnlConcat};
 const Function cnnlConvolutionBackwardData = {
     15, "cnnlConvolutionBackwardData", nullptr, k_cnnlConvolutionBackwardData, 13, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlConvolutionDescriptor_t, cnnlConvolutionBwdDataAlgo_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlConvolutionDescriptor_t, cnnlConvolutionBwdDataAlgo_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetConvolutionBackwardDataWorkspaceSize, s_cnnlConvolutionBackwardData};
 const Function cnnlConvolutionBackwardFilter = {
     16, "cnnlConvolutionBackwardFilter", nullptr, k_cnnlConvolutionBackwardFilter, 13, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlConvolutionDescriptor_t, cnnlConvolutionBwdFilterAlgo_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlConvolutionDescriptor_t, cnnlConvolutionBwdFilterAlgo_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetConvolutionBackwardFilterWorkspaceSize, s_cnnlConvolutionBackwardFilter};
 const Function cnnlConvolutionForward = {
     17, "cnnlConvolutionForward", nullptr, k_cnnlConvolutionForward, 15, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlConvolutionDescriptor_t, cnnlConvolutionForwardAlgo_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlConvolutionDescriptor_t, cnnlConvolutionForwardAlgo_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetConvolutionForwardWorkspaceSize, s_cnnlConvolutionForward};
 const Function cnnlCopy = {
     18, "cnnlCopy", nullptr, k_cnnlCopy, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlCos_v2 = {
     19, "cnnlCos_v2", nullptr, k_cnnlCos_v2, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlCumsum_v2 = {
     20, "cnnlCumsum_v2", nullptr, k_cnnlCumsum_v2, 11, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, bool, bool, cnnlNanPropagation_t, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, bool, bool, cnnlNanPropagation_t, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
     &cnnlGetCumsumWorkspaceSize, s_cnnlCumsum_v2};
 const Function cnnlDiv_v2 = {
     21, "cnnlDiv_v2", nullptr, k_cnnlDiv_v2, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetDivWorkspaceSize, s_cnnlDiv_v2};
 const Function cnnlEmbeddingBackward = {
     22, "cnnlEmbeddingBackward", nullptr, k_cnnlEmbeddingBackward, 11, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, bool, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, int, bool, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetEmbeddingBackwardWorkspaceSize, s_cnnlEmbeddingBackward};
 const Function cnnlEmbeddingForward_v2 = {
     23, "cnnlEmbeddingForward_v2", nullptr, k_cnnlEmbeddingForward_v2, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, int, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, int, cnnlScalar_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlErf_v2 = {
     24, "cnnlErf_v2", nullptr, k_cnnlErf_v2, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlExp_v2 = {
     25, "cnnlExp_v2", nullptr, k_cnnlExp_v2, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlExpand = {
     26, "cnnlExpand", nullptr, k_cnnlExpand, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlFill_v3 = {
     27, "cnnlFill_v3", nullptr, k_cnnlFill_v3, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlPointerMode_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlPointerMode_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlFloor = {
     28, "cnnlFloor", nullptr, k_cnnlFloor, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlGather_v2 = {
     29, "cnnlGather_v2", nullptr, k_cnnlGather_v2, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetGatherWorkspaceSize, s_cnnlGather_v2};
 const Function cnnlGetAddcdivWorkspaceSize = {
     30, "cnnlGetAddcdivWorkspaceSize", nullptr, k_cnnlGetAddcdivWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetAddcmulWorkspaceSize = {
     31, "cnnlGetAddcmulWorkspaceSize", nullptr, k_cnnlGetAddcmulWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetBatchNormBackwardWorkspaceSize = {
     32, "cnnlGetBatchNormBackwardWorkspaceSize", nullptr, k_cnnlGetBatchNormBackwardWorkspaceSize,
-    3, nullptr, &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
+    3, nullptr, &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetBatchNormForwardWorkspaceSize = {
     33, "cnnlGetBatchNormForwardWorkspaceSize", nullptr, k_cnnlGetBatchNormForwardWorkspaceSize, 3,
-    nullptr, &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
+    nullptr, &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetBiasAddBackwardWorkspaceSize = {
     34, "cnnlGetBiasAddBackwardWorkspaceSize", nullptr, k_cnnlGetBiasAddBackwardWorkspaceSize, 5,
     nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, int, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, int, size_t*>::call};
 const Function cnnlGetBitComputeWorkspaceSize = {
     35, "cnnlGetBitComputeWorkspaceSize", nullptr, k_cnnlGetBitComputeWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetConcatWorkspaceSize = {
     36, "cnnlGetConcatWorkspaceSize", nullptr, k_cnnlGetConcatWorkspaceSize, 3, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, int, size_t*>::call};
 const Function cnnlGetConvolutionBackwardDataWorkspaceSize = {
     37, "cnnlGetConvolutionBackwardDataWorkspaceSize", nullptr,
     k_cnnlGetConvolutionBackwardDataWorkspaceSize, 7, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionBwdDataAlgo_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionBwdDataAlgo_t, size_t*>::call};
 const Function cnnlGetConvolutionBackwardFilterWorkspaceSize = {
     38, "cnnlGetConvolutionBackwardFilterWorkspaceSize", nullptr,
     k_cnnlGetConvolutionBackwardFilterWorkspaceSize, 7, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionDescriptor_t, cnnlConvolutionBwdFilterAlgo_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionDescriptor_t, cnnlConvolutionBwdFilterAlgo_t, size_t*>::call};
 const Function cnnlGetConvolutionForwardWorkspaceSize = {
     39, "cnnlGetConvolutionForwardWorkspaceSize", nullptr, k_cnnlGetConvolutionForwardWorkspaceSize,
     8, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionDescriptor_t, cnnlConvolutionForwardAlgo_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlConvolutionDescriptor_t, cnnlConvolutionForwardAlgo_t, size_t*>::call};
 const Function cnnlGetCumsumWorkspaceSize = {
     40, "cnnlGetCumsumWorkspaceSize", nullptr, k_cnnlGetCumsumWorkspaceSize, 4, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, int, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, int, size_t*>::call};
 const Function cnnlGetDivWorkspaceSize = {
     41, "cnnlGetDivWorkspaceSize", nullptr, k_cnnlGetDivWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetEmbeddingBackwardWorkspaceSize = {
     42, "cnnlGetEmbeddingBackwardWorkspaceSize", nullptr, k_cnnlGetEmbeddingBackwardWorkspaceSize,
     5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, bool, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, bool, size_t*>::call};
 const Function cnnlGetGatherWorkspaceSize = {
     43, "cnnlGetGatherWorkspaceSize", nullptr, k_cnnlGetGatherWorkspaceSize, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, int, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, int, size_t*>::call};
 const Function cnnlGetIndexPutWorkspaceSize = {
     44, "cnnlGetIndexPutWorkspaceSize", nullptr, k_cnnlGetIndexPutWorkspaceSize, 7, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const cnnlTensorDescriptor_t*, int, cnnlTensorDescriptor_t, bool, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const cnnlTensorDescriptor_t*, int, cnnlTensorDescriptor_t, bool, size_t*>::call};
 const Function cnnlGetLayerNormBackwardWorkspaceSize = {
     45, "cnnlGetLayerNormBackwardWorkspaceSize", nullptr, k_cnnlGetLayerNormBackwardWorkspaceSize,
-    4, nullptr, &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, int, size_t*>::call};
+    4, nullptr, &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, int, size_t*>::call};
 const Function cnnlGetLayerNormOpWorkspaceSize = {
     46, "cnnlGetLayerNormOpWorkspaceSize", nullptr, k_cnnlGetLayerNormOpWorkspaceSize, 4, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, int, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetLerpWorkspaceSize = {
     47, "cnnlGetLerpWorkspaceSize", nullptr, k_cnnlGetLerpWorkspaceSize, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetLogicOpWorkspaceSize = {
     48, "cnnlGetLogicOpWorkspaceSize", nullptr, k_cnnlGetLogicOpWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetMaskedWorkspaceSize = {
     49, "cnnlGetMaskedWorkspaceSize", nullptr, k_cnnlGetMaskedWorkspaceSize, 7, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlMaskedOp_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlMaskedOp_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetMaximumWorkspaceSize = {
     50, "cnnlGetMaximumWorkspaceSize", nullptr, k_cnnlGetMaximumWorkspaceSize, 3, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetMinimumWorkspaceSize = {
     51, "cnnlGetMinimumWorkspaceSize", nullptr, k_cnnlGetMinimumWorkspaceSize, 3, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetNlllossWorkspaceSize = {
     52, "cnnlGetNlllossWorkspaceSize", nullptr, k_cnnlGetNlllossWorkspaceSize, 3, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetOpTensorWorkspaceSize = {
     53, "cnnlGetOpTensorWorkspaceSize", nullptr, k_cnnlGetOpTensorWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetPoolingWithIndexWorkspaceSize_v2 = {
     54, "cnnlGetPoolingWithIndexWorkspaceSize_v2", nullptr,
     k_cnnlGetPoolingWithIndexWorkspaceSize_v2, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetPoolingWorkspaceSize_v2 = {
     55, "cnnlGetPoolingWorkspaceSize_v2", nullptr, k_cnnlGetPoolingWorkspaceSize_v2, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetPowWorkspaceSize = {
     56, "cnnlGetPowWorkspaceSize", nullptr, k_cnnlGetPowWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetReduceOpWorkspaceSize = {
     57, "cnnlGetReduceOpWorkspaceSize", nullptr, k_cnnlGetReduceOpWorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlReduceDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlReduceDescriptor_t, size_t*>::call};
 const Function cnnlGetRmsNormBackwardWorkspaceSize = {
     58, "cnnlGetRmsNormBackwardWorkspaceSize", nullptr, k_cnnlGetRmsNormBackwardWorkspaceSize, 4,
-    nullptr, &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, int, size_t*>::call};
+    nullptr, &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, int, size_t*>::call};
 const Function cnnlGetRmsNormOpWorkspaceSize = {
     59, "cnnlGetRmsNormOpWorkspaceSize", nullptr, k_cnnlGetRmsNormOpWorkspaceSize, 4, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, int, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetScatterWorkspaceSize = {
     60, "cnnlGetScatterWorkspaceSize", nullptr, k_cnnlGetScatterWorkspaceSize, 3, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetSelectV2WorkspaceSize = {
     61, "cnnlGetSelectV2WorkspaceSize", nullptr, k_cnnlGetSelectV2WorkspaceSize, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlGetTopKTensorWorkspaceSize = {
     62, "cnnlGetTopKTensorWorkspaceSize", nullptr, k_cnnlGetTopKTensorWorkspaceSize, 8, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, int, int, bool, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, int, int, bool, cnnlTensorDescriptor_t, cnnlTensorDescriptor_t, size_t*>::call};
 const Function cnnlIndexPut = {
     63, "cnnlIndexPut", nullptr, k_cnnlIndexPut, 14, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, const cnnlTensorDescriptor_t*, const void* const*, int, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, bool, bool, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, const cnnlTensorDescriptor_t*, const void* const*, int, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, bool, bool, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetIndexPutWorkspaceSize, s_cnnlIndexPut};
 const Function cnnlIndexSelect = {
     64, "cnnlIndexSelect", nullptr, k_cnnlIndexSelect, 8, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlIsNan = {
     65, "cnnlIsNan", nullptr, k_cnnlIsNan, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlLayerNormBackward_v2 = {
     66, "cnnlLayerNormBackward_v2", nullptr, k_cnnlLayerNormBackward_v2, 17, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, void*, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, void*, void*>::call,
     &cnnlGetLayerNormBackwardWorkspaceSize, s_cnnlLayerNormBackward_v2};
 const Function cnnlLayerNormForward = {
     67, "cnnlLayerNormForward", nullptr, k_cnnlLayerNormForward, 15, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, const void*, float, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, const void*, float, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*, void*>::call,
     &cnnlGetLayerNormOpWorkspaceSize, s_cnnlLayerNormForward};
 const Function cnnlLerp = {
     68, "cnnlLerp", nullptr, k_cnnlLerp, 11, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetLerpWorkspaceSize, s_cnnlLerp};
 const Function cnnlLog1p = {
     69, "cnnlLog1p", nullptr, k_cnnlLog1p, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlLog_v2 = {
     70, "cnnlLog_v2", nullptr, k_cnnlLog_v2, 7, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlLogBase_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlLogBase_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlLogicOp = {
     71, "cnnlLogicOp", nullptr, k_cnnlLogicOp, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlLogicOp_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlLogicOp_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetLogicOpWorkspaceSize, s_cnnlLogicOp};
 const Function cnnlMasked_v4 = {
     72, "cnnlMasked_v4", nullptr, k_cnnlMasked_v4, 14, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlMaskedOp_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlMaskedOp_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, void*>::call,
     &cnnlGetMaskedWorkspaceSize, s_cnnlMasked_v4};
 const Function cnnlMatMul_v2 = {
     73, "cnnlMatMul_v2", nullptr, k_cnnlMatMul_v2, 15, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlMatMulDescriptor_t, cnnlMatMulAlgo_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlMatMulDescriptor_t, cnnlMatMulAlgo_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlMaximum = {
     74, "cnnlMaximum", nullptr, k_cnnlMaximum, 9, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
     &cnnlGetMaximumWorkspaceSize, s_cnnlMaximum};
 const Function cnnlMinimum = {
     75, "cnnlMinimum", nullptr, k_cnnlMinimum, 9, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
     &cnnlGetMinimumWorkspaceSize, s_cnnlMinimum};
 const Function cnnlNegTensor = {
     76, "cnnlNegTensor", nullptr, k_cnnlNegTensor, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlNlllossBackward_v2 = {
     77, "cnnlNlllossBackward_v2", nullptr, k_cnnlNlllossBackward_v2, 13, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlNlllossAlgorithm_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlNlllossAlgorithm_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlNlllossForward_v2 = {
     78, "cnnlNlllossForward_v2", nullptr, k_cnnlNlllossForward_v2, 15, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlNlllossAlgorithm_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlNlllossAlgorithm_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, int, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetNlllossWorkspaceSize, s_cnnlNlllossForward_v2};
 const Function cnnlOpTensor = {
     79, "cnnlOpTensor", nullptr, k_cnnlOpTensor, 13, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlOpTensorDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlOpTensorDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetOpTensorWorkspaceSize, s_cnnlOpTensor};
 const Function cnnlPoolingBackward = {
     80, "cnnlPoolingBackward", nullptr, k_cnnlPoolingBackward, 12, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlPoolingForward = {
     81, "cnnlPoolingForward", nullptr, k_cnnlPoolingForward, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
     &cnnlGetPoolingWorkspaceSize_v2, s_cnnlPoolingForward};
 const Function cnnlPoolingForwardWithIndex = {
     82, "cnnlPoolingForwardWithIndex", nullptr, k_cnnlPoolingForwardWithIndex, 12, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlPoolingDescriptor_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*, cnnlWorkspace_t, cnnlWorkspaceSize_t>::call,
     &cnnlGetPoolingWithIndexWorkspaceSize_v2, s_cnnlPoolingForwardWithIndex};
 const Function cnnlPow = {
     83, "cnnlPow", nullptr, k_cnnlPow, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetPowWorkspaceSize, s_cnnlPow};
 const Function cnnlReciprocal = {
     84, "cnnlReciprocal", nullptr, k_cnnlReciprocal, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlReduce = {
     85, "cnnlReduce", nullptr, k_cnnlReduce, 12, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlReduceDescriptor_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, size_t, void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlReduceDescriptor_t, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, size_t, void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetReduceOpWorkspaceSize, s_cnnlReduce};
 const Function cnnlRmsNormBackward = {
     86, "cnnlRmsNormBackward", nullptr, k_cnnlRmsNormBackward, 17, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*, void*>::call,
     &cnnlGetRmsNormBackwardWorkspaceSize, s_cnnlRmsNormBackward};
 const Function cnnlRmsNormForward = {
     87, "cnnlRmsNormForward", nullptr, k_cnnlRmsNormForward, 14, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, float, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, const void*, float, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetRmsNormOpWorkspaceSize, s_cnnlRmsNormForward};
 const Function cnnlRsqrt_v2 = {
     88, "cnnlRsqrt_v2", nullptr, k_cnnlRsqrt_v2, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlScatter_v2 = {
     89, "cnnlScatter_v2", nullptr, k_cnnlScatter_v2, 13, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlScatterMode_t>::call,
+    &lib::DirectCall<int, cnnlHandle_t, int, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlScatterMode_t>::call,
     &cnnlGetScatterWorkspaceSize, s_cnnlScatter_v2};
 const Function cnnlSelectV2 = {
     90, "cnnlSelectV2", nullptr, k_cnnlSelectV2, 11, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetSelectV2WorkspaceSize, s_cnnlSelectV2};
 const Function cnnlSign = {
     91, "cnnlSign", nullptr, k_cnnlSign, 5, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlSin_v2 = {
     92, "cnnlSin_v2", nullptr, k_cnnlSin_v2, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlSoftmaxBackward = {
     93, "cnnlSoftmaxBackward", nullptr, k_cnnlSoftmaxBackward, 11, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlSoftmaxAlgorithm_t, cnnlSoftmaxMode_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlSoftmaxAlgorithm_t, cnnlSoftmaxMode_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlSoftmaxForward_v2 = {
     94, "cnnlSoftmaxForward_v2", nullptr, k_cnnlSoftmaxForward_v2, 10, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlSoftmaxAlgorithm_t, cnnlSoftmaxMode_t, cnnlComputationPreference_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlSoftmaxAlgorithm_t, cnnlSoftmaxMode_t, cnnlComputationPreference_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlSqrt_v2 = {
     95, "cnnlSqrt_v2", nullptr, k_cnnlSqrt_v2, 6, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlComputationPreference_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlThresholdBackward = {
     96, "cnnlThresholdBackward", nullptr, k_cnnlThresholdBackward, 8, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlTopKTensor_v3 = {
     97, "cnnlTopKTensor_v3", nullptr, k_cnnlTopKTensor_v3, 14, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, int, bool, bool, bool, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*>::call,
+    &lib::DirectCall<int, cnnlHandle_t, cnnlTensorDescriptor_t, const void*, int, int, bool, bool, bool, cnnlWorkspace_t, cnnlWorkspaceSize_t, cnnlTensorDescriptor_t, void*, cnnlTensorDescriptor_t, void*>::call,
     &cnnlGetTopKTensorWorkspaceSize, s_cnnlTopKTensor_v3};
 const Function cnnlTransform_v2 = {
     98, "cnnlTransform_v2", nullptr, k_cnnlTransform_v2, 8, nullptr,
-    &lib::DirectCall<cnnlHandle_t, cnnlPointerMode_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, cnnlPointerMode_t, cnnlScalar_t, cnnlTensorDescriptor_t, const void*, cnnlScalar_t, cnnlTensorDescriptor_t, void*>::call};
 const Function cnnlTri = {
     99, "cnnlTri", nullptr, k_cnnlTri, 7, nullptr,
-    &lib::DirectCall<cnnlHandle_t, int, bool, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
+    &lib::DirectCall<int, cnnlHandle_t, int, bool, cnnlTensorDescriptor_t, const void*, cnnlTensorDescriptor_t, void*>::call};
 
 }  // namespace functions
 

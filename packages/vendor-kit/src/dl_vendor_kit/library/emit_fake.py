@@ -175,26 +175,36 @@ def _kind(library: Library, argument: Argument) -> str:
 def _exports(library: Library, function: Function, index: int) -> str:
     parameters = [f"{a.type} {a.name}" for a in function.arguments]
     values = [_value(library, a) for a in function.arguments]
+    status = library.status
     if library.shape == "two_phase":
         first = wrapped(
-            f"DL_FAKE_EXPORT int {function.name}GetWorkspaceSize(",
+            f"DL_FAKE_EXPORT {status} {function.name}GetWorkspaceSize(",
             [*parameters, "uint64_t* workspace_size_", f"{library.executor}** executor_"],
             ") {",
         )
         filled = _filled(values)
+        called = f"kFunctions[{index}]"
+        begun = f"begin({called}, values_, workspace_size_, executor_)"
+        executed = f"execute({called}, workspace_, bytes_, executor_, stream_)"
+        executor = f"{library.executor}* executor_"
         return f"""{first}
 {filled}
-  return begin(kFunctions[{index}], values_, workspace_size_, executor_);
+  return {_status(library, begun)};
 }}
-DL_FAKE_EXPORT int {function.name}(void* workspace_, uint64_t bytes_, {library.executor}* executor_,
+DL_FAKE_EXPORT {status} {function.name}(void* workspace_, uint64_t bytes_, {executor},
                                    {library.stream} stream_) {{
-  return execute(kFunctions[{index}], workspace_, bytes_, executor_, stream_);
+  return {_status(library, executed)};
 }}"""
-    first = wrapped(f"DL_FAKE_EXPORT int {function.name}(", parameters, ") {")
+    first = wrapped(f"DL_FAKE_EXPORT {status} {function.name}(", parameters, ") {")
     return f"""{first}
 {_filled(values)}
-  return call(kFunctions[{index}], values_);
+  return {_status(library, f"call(kFunctions[{index}], values_)")};
 }}"""
+
+
+def _status(library: Library, result: str) -> str:
+    """Return a result of a hook as the library's type of statuses, which may be an enumeration."""
+    return result if library.status == "int" else f"static_cast<{library.status}>({result})"
 
 
 def _filled(values: list[str]) -> str:

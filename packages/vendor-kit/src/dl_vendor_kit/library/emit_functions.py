@@ -54,12 +54,12 @@ def functions_source(library: Library) -> str:
     if not library.opened:
         libraries = "constexpr const char* const* kLibraries = nullptr;"
     types = declarations(library)
-    if not library.declarations:
+    if not types.startswith("#include"):
         types = f'extern "C" {{\n{types}\n}}'
     copy = f"&functions::{library.copy}" if library.copy else "nullptr"
     execute = "nullptr"
     if library.shape == "two_phase":
-        execute = f"&lib::execute_call<{library.executor}, {library.stream}>"
+        execute = f"&lib::execute_call<{library.status}, {library.executor}, {library.stream}>"
     return f"""{banner("Documented facts about the library's functions, and their types.")}
 #include "functions.gen.h"
 
@@ -125,13 +125,14 @@ def _row(library: Library, function: Function, position: int) -> str:
 
 
 def _function(library: Library, function: Function, index: int) -> str:
-    types = ", ".join(a.type for a in function.arguments)
+    types = [library.status, *(a.type for a in function.arguments)]
     count = len(function.arguments)
     if library.shape == "two_phase":
-        call = f"lib::TwoPhaseCall<{', '.join(x for x in (library.executor, types) if x)}>::begin"
+        call = f"lib::TwoPhaseCall<{', '.join([library.executor, *types])}>::begin"
         begin, begins, direct = f'"{function.name}GetWorkspaceSize"', f"&{call}", "nullptr"
     else:
-        begin, begins, direct = "nullptr", "nullptr", f"&lib::DirectCall<{types}>::call"
+        direct = f"&lib::DirectCall<{', '.join(types)}>::call"
+        begin, begins = "nullptr", "nullptr"
     fields = [str(index), f'"{function.name}"', begin, f"k_{function.name}", str(count), begins]
     fields.append(direct)
     if function.workspace:

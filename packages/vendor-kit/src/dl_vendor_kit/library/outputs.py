@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from . import emit, emit_fake, emit_functions, emit_page
+from . import emit, emit_fake, emit_functions, emit_page, emit_signatures
 from .check import Checked
 
 
@@ -22,6 +22,8 @@ def outputs(checked: Checked) -> dict[Path, str]:
     if sources is not None:
         found[sources / "functions.gen.h"] = emit_functions.functions_header(library)
         found[sources / "functions.gen.cpp"] = emit_functions.functions_source(library)
+        if library.header:
+            found[sources / "signatures.gen.cpp"] = emit_signatures.source(library)
         found[sources / "operators.gen.h"] = emit.operators_header(checked)
         found[sources / "operators.gen.cpp"] = emit.table_source(checked)
         for family, entries in groupby(checked.entries, key=lambda entry: entry.entry.family):

@@ -67,7 +67,7 @@ using Execute = int (*)(void* address, void* workspace, uint64_t bytes, void* ex
                         void* stream);
 using Direct = int (*)(void* address, const Slot* slots);
 
-template <class Executor, class... Args>
+template <class Executor, class Status, class... Args>
 struct TwoPhaseCall {
   static int begin(void* address, const Slot* slots, uint64_t* bytes, void** executor) {
     return call(address, slots, bytes, executor, std::index_sequence_for<Args...>());
@@ -78,18 +78,18 @@ struct TwoPhaseCall {
   static int call(void* address, [[maybe_unused]] const Slot* slots, uint64_t* bytes,
                   void** executor, std::index_sequence<I...>) {
     Executor* made = nullptr;
-    const int status = reinterpret_cast<int (*)(Args..., uint64_t*, Executor**)>(address)(
+    const Status status = reinterpret_cast<Status (*)(Args..., uint64_t*, Executor**)>(address)(
         from_slot<Args>(slots[I])..., bytes, &made);
     *executor = made;
-    return status;
+    return static_cast<int>(status);
   }
 };
-template <class Executor, class Stream>
+template <class Status, class Executor, class Stream>
 int execute_call(void* address, void* workspace, uint64_t bytes, void* executor, void* stream) {
-  return reinterpret_cast<int (*)(void*, uint64_t, Executor*, Stream)>(address)(
-      workspace, bytes, static_cast<Executor*>(executor), static_cast<Stream>(stream));
+  return static_cast<int>(reinterpret_cast<Status (*)(void*, uint64_t, Executor*, Stream)>(address)(
+      workspace, bytes, static_cast<Executor*>(executor), static_cast<Stream>(stream)));
 }
-template <class... Args>
+template <class Status, class... Args>
 struct DirectCall {
   static int call(void* address, const Slot* slots) {
     return call(address, slots, std::index_sequence_for<Args...>());
@@ -98,9 +98,17 @@ struct DirectCall {
  private:
   template <size_t... I>
   static int call(void* address, [[maybe_unused]] const Slot* slots, std::index_sequence<I...>) {
-    return reinterpret_cast<int (*)(Args...)>(address)(from_slot<Args>(slots[I])...);
+    return static_cast<int>(
+        reinterpret_cast<Status (*)(Args...)>(address)(from_slot<Args>(slots[I])...));
   }
 };
+
+// Returns true if a header declares a function as the signature table describes it. A function
+// that promises not to throw is called in the same way.
+template <class Declared, class Described>
+constexpr bool same_function = std::is_same_v<Declared, Described>;
+template <class Status, class... Args>
+constexpr bool same_function<Status (*)(Args...) noexcept, Status (*)(Args...)> = true;
 
 struct Function {
   int index;               // position in the library's table
