@@ -103,6 +103,8 @@ class Results:
             lines += [f"    {line}" for line in outcomes[0].detail.splitlines()[:8]]
         lines += self._adapted(about)
         lines += as_lines(model_table(self.outcomes, self.models_of), self.models)
+        if about.get("device"):
+            lines.append(f"device: {about['device']}")
         counts = self.counts()
         shown = ", ".join(
             f"{n} {status}" for status, n in counts.items() if n or status in COUNTED[:4]

@@ -58,6 +58,15 @@ def works(vendor: Vendor) -> bool:
         return False
 
 
+def describe_device(vendor: Vendor) -> str:
+    """Return the name and architecture of device 0; "" if the library does not report them."""
+    try:
+        found = vendor.properties(0)
+    except Exception:  # noqa: BLE001 - a check of the suite reports it
+        return ""
+    return f"{found.name} ({found.architecture})" if found.architecture else found.name
+
+
 class Cases:
     """Handler of requests: the name of a case requests its outcome, None the name of the library.
 
@@ -88,7 +97,11 @@ class Cases:
         if reason is not None:
             return {NO_DEVICE: reason}
         self.worked = works(vendor)
-        about = {"name": vendor.name, "version": vendor.version}
+        about = {
+            "name": vendor.name,
+            "version": vendor.version,
+            "device": describe_device(vendor),
+        }
         if vendor.adaptor is not None:
             about["adapted"] = vendor.adaptor.summary()
         return about
