@@ -68,6 +68,7 @@ from tools.sessions.suites import (
     install_test_plugins,
     passed_tests,
     run_conformance,
+    run_conformance_on_runtimes,
     run_tests,
 )
 from tools.sessions.vendors import (
@@ -603,11 +604,17 @@ def add_models(vendor: str) -> None:
         driver = driver_of(session, vendor)
         demand_device(session, python, vendor, driver)
         env = {"DL_VENDORS": vendor, "OMP_WAIT_POLICY": "passive", **driver}
+        if not session.posargs and vendor != reference_vendor():
+            times = (python, "-m", "tools.train_job.step_times", vendor, reference_vendor())
+            session.run(*times, env=driver, external=True)
         command = (python, "-m", "dl_torch_tests.models.families.run")
         session.run(*command, *session.posargs, env=env, external=True)
 
     name = f"models-{vendor}"
-    models.__doc__ = f"Train each model family on vendor {vendor} and compare with the CPU."
+    models.__doc__ = (
+        f"Train each model family on vendor {vendor} and compare with the CPU; first the examples, "
+        "whose step times are compared with the reference vendor."
+    )
     requires = ["environment", *driver_session(vendor)]
     declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(models)
@@ -639,8 +646,10 @@ def add_conformance(vendor: str) -> None:
             driver = {**driver, **simulated_build(session, python, vendor)}
         else:
             demand_device(session, python, vendor, driver)
-        options = () if driver_packages(vendor) is None else COMPILING
-        run_conformance(session, python, vendor, driver, options)
+        if driver_packages(vendor) is None:
+            run_conformance(session, python, vendor, driver)
+        else:
+            run_conformance_on_runtimes(session, python, vendor, driver, COMPILING)
 
     name = f"conformance-{vendor}"
     conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` selects cases."

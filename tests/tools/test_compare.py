@@ -8,7 +8,9 @@ import pytest
 
 from tools.train_job.cases import Case
 from tools.train_job.compare import WARM_UP, distance, evaluate, failures, median_step
+from tools.train_job.operators import Share
 from tools.train_job.runner import Curve, Measurement
+from tools.train_job.step_times import Comparison
 
 FALLING = [3.0 - 0.1 * step for step in range(20)]
 CALLS = {"native": {"add.Tensor": {"count": 3, "nanoseconds": 10}}, "fallback": {}}
@@ -110,3 +112,25 @@ def test_curves_of_different_length_are_an_error() -> None:
 def test_warm_up_steps_are_not_timed() -> None:
     seconds = [100.0] * WARM_UP + [1.0, 2.0, 3.0]
     assert median_step(Curve([1.0] * len(seconds), seconds, 0.0, 0, 0)) == 2.0
+
+
+def test_two_vendors_must_train_alike() -> None:
+    def problems(losses: list[float]) -> list[str]:
+        share = Share(0.5, 0.5, 4)
+        return Comparison("cnn", curve(losses), curve(FALLING), share).problems()
+
+    assert problems(FALLING) == []
+    assert problems([loss * 1.00001 for loss in FALLING]) == []
+    (text,) = problems([loss * 1.001 for loss in FALLING])
+    assert text == "cnn: the losses differ by 1.0e-03 (relative), allowed are 1.0e-04"
+    level = problems([3.0] * len(FALLING))
+    assert level[0] == "cnn: the loss did not fall" and len(level) == 2
+    assert len(problems([float("nan"), *FALLING[1:]])) == 2
+
+
+def test_a_line_states_step_times_and_native_share() -> None:
+    compared = Comparison("cnn", curve(FALLING), curve(FALLING), Share(0.5, 0.5, 4))
+    assert compared.line("opencl", "cpu") == (
+        "train_cnn: step 1000 ms on opencl, 1000 ms on cpu, ratio 1.0; 50.0% of 4 leaf operator "
+        "calls native; losses differ by 0.0e+00"
+    )

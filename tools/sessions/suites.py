@@ -13,8 +13,10 @@ from pathlib import Path
 
 import nox
 
+from .devices import WITHOUT_DEVICE
 from .environments import BUILD, DIST
 from .requirements import ROOT
+from .vendors import other_runtimes
 
 # A folder of tests or INSTALLED, and its environment variables.
 Suite = tuple[str, Mapping[str, str]]
@@ -110,14 +112,58 @@ def run_conformance(
     vendor: str,
     env: Mapping[str, str] | None = None,
     options: Iterable[str] = (),
+    runtime: tuple[str, str] | None = None,
 ) -> Path:
     """Run the conformance suite on a vendor; return the report.
 
     :param env: variables that select a driver.
     :param options: further options of the suite.
+    :param runtime: name of another driver, and the command that runs its arguments with it.
     """
-    report = BUILD / "conformance" / f"{vendor}.json"
+    name = vendor if runtime is None else f"{vendor}-{runtime[0]}"
+    report = BUILD / "conformance" / f"{name}.json"
     report.parent.mkdir(parents=True, exist_ok=True)
-    command = (python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
+    prefix = () if runtime is None else (runtime[1],)
+    command = (*prefix, python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
     session.run(*command, *options, *session.posargs, env=env or {}, external=True)
     return report
+
+
+def run_conformance_on_runtimes(
+    session: nox.Session,
+    python: str,
+    vendor: str,
+    driver: Mapping[str, str],
+    options: Iterable[str],
+) -> None:
+    """Run the suite on a vendor's driver from packages, then on its other drivers for tests, and
+    state the native share of torch's overloads.
+
+    :param driver: variable that selects the driver from packages; empty if the user has selected a
+        driver, which is the only one to test then.
+    """
+    others = other_runtimes(vendor) if driver else {}
+    failed = []
+    for runtime in (None, *others.items()):
+        try:
+            if runtime is not None and not _is_usable(session, *runtime):
+                continue
+            run_conformance(session, python, vendor, driver, options, runtime)
+        except nox.command.CommandFailed:
+            failed.append("the driver from packages" if runtime is None else runtime[0])
+    coverage = (python, "-m", "dl_core", "coverage")
+    session.run(*coverage, env={**driver, "DL_VENDORS": vendor}, external=True)
+    if failed:
+        session.error(f"the suite failed on {', '.join(failed)}")
+
+
+def _is_usable(session: nox.Session, name: str, command: str) -> bool:
+    """Return True if a driver for tests can be used here; `full` continues without it."""
+    try:
+        session.run(command, "true", external=True)
+    except nox.command.CommandFailed:
+        if os.environ.get(WITHOUT_DEVICE) != "skip":
+            raise
+        session.warn(f"the suite did not run on {name}, because {command} failed")
+        return False
+    return True

@@ -29,8 +29,7 @@ def vendors() -> dict[str, Metadata]:
 def reference_vendor() -> str:
     """Return the name of the vendor whose device every machine has, by ``tool.dl.reference``."""
     for name in vendors():
-        metadata = nox.project.load_toml(ROOT / "packages" / f"vendor-{name}" / "pyproject.toml")
-        if metadata.get("tool", {}).get("dl", {}).get("reference"):
+        if tool_table(name).get("reference"):
             return name
     raise LookupError("no packages/vendor-*/pyproject.toml has tool.dl.reference = true")
 
@@ -38,6 +37,15 @@ def reference_vendor() -> str:
 def main_job() -> tuple[str, str]:
     """Return the wheels that the main job needs, without their requirements."""
     return "dl-core", vendors()[reference_vendor()]["name"]
+
+
+def tool_table(vendor: str) -> Metadata:
+    """Return ``tool.dl`` of a vendor's pyproject.toml; empty for a plugin that is not a vendor."""
+    path = ROOT / "packages" / f"vendor-{vendor}" / "pyproject.toml"
+    if not path.exists():
+        return {}
+    table: Metadata = nox.project.load_toml(path).get("tool", {}).get("dl", {})
+    return table
 
 
 @dataclass(frozen=True)
@@ -54,15 +62,19 @@ class DriverPackages:
 
 def driver_packages(vendor: str) -> DriverPackages | None:
     """Return the driver that ``tool.dl.driver`` of a vendor declares; None if there is none."""
-    path = ROOT / "packages" / f"vendor-{vendor}" / "pyproject.toml"
-    if not path.exists():  # a plugin that is not a vendor
-        return None
-    metadata = nox.project.load_toml(path)
-    declared = metadata.get("tool", {}).get("dl", {}).get("driver")
+    declared = tool_table(vendor).get("driver")
     if declared is None:
         return None
-    requirements = metadata["project"]["optional-dependencies"]["driver"]
+    requirements = vendors()[vendor]["optional-dependencies"]["driver"]
     return DriverPackages(tuple(requirements), declared["variable"], declared["library"])
+
+
+def other_runtimes(vendor: str) -> dict[str, str]:
+    """Return further drivers for tests: their commands by name, which run their arguments with it.
+
+    They are ``tool.dl.runtimes`` of the vendor.
+    """
+    return dict(tool_table(vendor).get("runtimes", {}))
 
 
 def libraries(names: Iterable[str] = ()) -> list[str]:

@@ -80,6 +80,18 @@ def median_step(curve: Curve) -> float:
     return statistics.median(curve.step_seconds[WARM_UP:])
 
 
+def ends(curve: Curve) -> tuple[float, float]:
+    """Return the mean loss of the first tenth of the steps, and that of the last tenth."""
+    tenth = max(1, len(curve.losses) // 10)
+    return statistics.fmean(curve.losses[:tenth]), statistics.fmean(curve.losses[-tenth:])
+
+
+def falling(curve: Curve) -> bool:
+    """Return True if the loss is finite and ends lower than it begins."""
+    start, end = ends(curve)
+    return all(map(math.isfinite, curve.losses)) and end < start
+
+
 def evaluate(measurement: Measurement) -> Result:
     """Return distances, step times and the native share of one case."""
     native = operator_times(measurement.operators["native"])
@@ -117,9 +129,7 @@ def failures(result: Result, *, quick: bool, exact: Result | None = None) -> Ite
     case = result.measurement.case
     for device, curve in (("dl", result.measurement.dl), ("cpu", result.measurement.cpu)):
         where = f"{case.name} on {device}"
-        tenth = max(1, len(curve.losses) // 10)
-        start = statistics.fmean(curve.losses[:tenth])
-        end = statistics.fmean(curve.losses[-tenth:])
+        start, end = ends(curve)
         if not all(map(math.isfinite, curve.losses)):
             yield f"{where}: a loss is not finite"
         elif end >= start:

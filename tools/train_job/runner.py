@@ -54,12 +54,16 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs examples with ``threads`` threads and keeps their results in ``folder``."""
+    """Runs examples with ``threads`` threads and keeps their results in ``folder``.
+
+    :ivar vendors: value of ``DL_VENDORS`` in the child processes; "" leaves it unchanged.
+    """
 
     folder: Path
     threads: int
     quick: bool
     resume: bool
+    vendors: str = ""
 
     def measure(self, case: Case) -> Measurement:
         """Train ``case`` on dl and on the CPU, and once more on dl with operators counted.
@@ -99,8 +103,9 @@ class Runner:
 
     def _run(self, arguments: Sequence[str], threads: int, extra: Mapping[str, str]) -> None:
         # Waiting threads sleep, because spinning threads would slow both sides on shared cores.
-        waiting = {"OMP_WAIT_POLICY": "passive"}
-        settings = {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", **waiting, **extra}
+        common = {"OMP_WAIT_POLICY": "passive", "HF_HUB_OFFLINE": "1"}
+        chosen = {"DL_VENDORS": self.vendors} if self.vendors else {}
+        settings = {"OMP_NUM_THREADS": str(threads), **common, **chosen, **extra}
         finished = subprocess.run(
             [sys.executable, *arguments], env={**os.environ, **settings}, check=False
         )
