@@ -257,21 +257,28 @@ def fuzz_operators(session: nox.Session) -> None:
 
 @nox.session(name="library-mutations", venv_backend="none", requires=["environment"], default=False)
 def library_mutations(session: nox.Session) -> None:
-    """Mutate descriptions of operators; `-- --simulate` also runs the conformance suite."""
+    """Mutate descriptions of operators; `-- --simulate` also runs the conformance suite.
+
+    `-- --simulate --resume` continues an interrupted run.
+    """
     _, env = source_path("packages/*/src")
     python = python_of(session, "environment")
     options = [option for option in session.posargs if option != "--simulate"]
     for path in sorted(ROOT.glob("packages/vendor-*/library/library.yaml")):
         package = path.parents[1]
         vendor = package.name.removeprefix("vendor-")
-        report = str(BUILD / "mutations" / f"{package.name}.json")
+        work = BUILD / "mutations" / package.name
         command = [python, "-m", "tools.library_mutations", str(path.parent.relative_to(ROOT))]
         variables = dict(env)
         if len(options) < len(session.posargs):
             variables = simulated_build(session, python, vendor)
             version = f'DL_{vendor.upper()}_VERSION="0"'
             command += ["--csrc", str(package / "csrc"), "--define", version, "--vendor", vendor]
-        session.run(*command, "--json", report, *options, env=variables, external=True)
+        else:
+            # The generator alone rejects a part.
+            command += ["--at-least", "0"]
+        command += ["--work", str(work), "--json", f"{work}.json"]
+        session.run(*command, *options, env=variables, external=True)
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)

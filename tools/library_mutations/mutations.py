@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from dl_vendor_kit.library.expressions import (
-    Call,
-    Expression,
-    ExpressionError,
-    Index,
-    Items,
-    Literal,
-    Name,
-    Operation,
-    Temporary,
-    parse,
-    parse_step,
-)
-from dl_vendor_kit.library.model import Case, Entry, Library, Text
+from dl_vendor_kit.library import emit, emit_functions
+from dl_vendor_kit.library.arguments import targets
+from dl_vendor_kit.library.check import check
+from dl_vendor_kit.library.expressions import ExpressionError, Name, parse, parse_step
+from dl_vendor_kit.library.model import Case, Data, Entry, Library, Text
 
-_WORDS = {"if", "not", "and", "or", "in", "null", "true", "false"}
+from .effects import effects_of
+from .expressions import render, wrong_versions
+
+_DTYPE = re.compile(r"^(float32|int32|int64|dtype\(\w+\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +26,13 @@ class Mutation:
     :ivar kind: the kind of mistake.
     :ivar entry: the changed operator.
     :ivar change: the text before and after.
+    :ivar library: the changed facts about the library; None: they are unchanged.
     """
 
     kind: str
     entry: Entry
     change: str
+    library: Library | None = None
 
     @property
     def name(self) -> str:
@@ -44,109 +40,17 @@ class Mutation:
         return f"{self.entry.name}: {self.kind}: {self.change}"
 
 
-def render(expression: Expression) -> str:
-    """Return the text of an expression."""
-    match expression:
-        case Name(name=name):
-            return name
-        case Temporary(name=name):
-            return f"${name}"
-        case Literal(value=value):
-            words = {None: "null", True: "true", False: "false"}
-            if value is None or isinstance(value, bool):
-                return words[value]
-            return repr(value)
-        case Items(items=items):
-            return f"[{', '.join(map(render, items))}]"
-        case Index(of=of, index=index):
-            return f"{render(of)}[{render(index)}]"
-        case Call(function=function, helper=helper, arguments=arguments):
-            mark = "@" if helper else ""
-            if helper and not arguments:
-                return f"@{function}"
-            return f"{mark}{function}({', '.join(map(render, arguments))})"
-        case Operation(operator=operator, operands=operands):
-            if len(operands) == 1:
-                space = " " if operator == "not" else ""
-                return f"({operator}{space}{render(operands[0])})"
-            return f"({f' {operator} '.join(map(render, operands))})"
-    raise TypeError(f"{expression!r} is not an expression")
+def code_of(library: Library, mutation: Mutation) -> str:
+    """Return the C++ source of a mutated operator; empty if the generator refuses it."""
+    checked = check(Data(mutation.library or library, [mutation.entry]))
+    if checked.findings:
+        return ""
+    return emit.family_source(checked, mutation.entry.family, checked.entries)
 
 
-def _same_signature(library: Library, call: Call) -> list[str]:
-    """Return the helpers that take and return the same kinds."""
-    own = library.helpers.get(call.function)
-    if own is None:
-        return []
-    return [
-        name
-        for name, other in library.helpers.items()
-        if name != call.function and (other.takes, other.returns) == (own.takes, own.returns)
-    ]
-
-
-def _variants(library: Library, expression: Expression) -> Iterator[tuple[str, Expression]]:
-    """Return wrong versions of one part of an expression."""
-    match expression:
-        case Literal(value=bool() as value):
-            yield "wrong boolean", replace(expression, value=not value)
-        case Literal(value=int() | float() as value):
-            yield "wrong number", replace(expression, value=value + 1)
-        case Literal(value=str() as value):
-            yield "wrong text", replace(expression, value=value + "_")
-        case Operation(operator="-", operands=(operand,)):
-            yield "dropped sign", operand
-        case Operation(operator="not", operands=(operand,)):
-            yield "dropped not", operand
-        case Operation(operator="==", operands=operands):
-            yield "negated comparison", replace(expression, operator="!=")
-            del operands
-        case Operation(operator="-" | "/", operands=(left, right)):
-            yield "exchanged operands", replace(expression, operands=(right, left))
-        case Items(items=items):
-            yield "exchanged list", replace(expression, items=(*reversed(items),))
-        case Call(arguments=arguments):
-            for name in _same_signature(library, expression):
-                yield "wrong helper", replace(expression, function=name)
-            for i in range(len(arguments) - 1):
-                order = list(arguments)
-                order[i], order[i + 1] = order[i + 1], order[i]
-                yield "exchanged arguments", replace(expression, arguments=tuple(order))
-            for i in range(len(arguments)):
-                kept = arguments[:i] + arguments[i + 1 :]
-                yield "dropped argument", replace(expression, arguments=kept)
-            if len(arguments) == 1 and not expression.helper:
-                yield "dropped view", arguments[0]
-
-
-def _children(expression: Expression) -> Iterator[tuple[Expression, Callable[..., Expression]]]:
-    match expression:
-        case Call(arguments=parts):
-            field = "arguments"
-        case Items(items=parts):
-            field = "items"
-        case Operation(operands=parts):
-            field = "operands"
-        case _:
-            return
-    for i, part in enumerate(parts):
-
-        def rebuild(
-            new: Expression,
-            i: int = i,
-            parts: tuple[Expression, ...] = parts,
-            field: str = field,
-        ) -> Expression:
-            return replace(expression, **{field: (*parts[:i], new, *parts[i + 1 :])})  # type: ignore[arg-type]
-
-        yield part, rebuild
-
-
-def _everywhere(library: Library, expression: Expression) -> Iterator[tuple[str, Expression]]:
-    yield from _variants(library, expression)
-    for part, rebuild in _children(expression):
-        for kind, wrong in _everywhere(library, part):
-            yield kind, rebuild(wrong)
+def facts_of(mutation: Mutation) -> str:
+    """Return the C++ source of changed facts about the library; empty if they are unchanged."""
+    return "" if mutation.library is None else emit_functions.functions_source(mutation.library)
 
 
 def _of_call(library: Library, text: Text) -> Iterator[tuple[str, Text]]:
@@ -156,7 +60,7 @@ def _of_call(library: Library, text: Text) -> Iterator[tuple[str, Text]]:
         return
     tail = "" if step.condition is None else f" if {render(step.condition)}"
     right = render(step.call)
-    for kind, wrong in _everywhere(library, step.call):
+    for kind, wrong in wrong_versions(library, step.call):
         # An exchange of equal parts changes nothing.
         if render(wrong) != right:
             yield kind, replace(text, text=render(wrong) + tail)
@@ -182,24 +86,25 @@ def _of_call(library: Library, text: Text) -> Iterator[tuple[str, Text]]:
                 yield "wrong function", replace(text, text=render(wrong_call) + tail)
 
 
-def _names(text: Text) -> set[str]:
-    """Return the parameters and temporaries of a call; without a common one, order is free."""
-    return set(re.findall(r"\$?\b[a-z_]\w*\b(?!\()", text.text)) - _WORDS
+def _are_ordered(library: Library, first: Text, second: Text) -> bool:
+    """Return True if the order of two calls matters."""
+    one, two = effects_of(library, first), effects_of(library, second)
+    return one is not None and two is not None and one.conflicts(two)
 
 
 def _of_case(library: Library, case: Case) -> Iterator[tuple[str, str, Case]]:
     for i, text in enumerate(case.calls):
+        number = f"call {i + 1}: " if len(case.calls) > 1 else ""
         for kind, wrong in _of_call(library, text):
             calls = (*case.calls[:i], wrong, *case.calls[i + 1 :])
-            yield kind, f"{text.text} -> {wrong.text}", replace(case, calls=calls)
-    for i in range(len(case.calls)):
-        if len(case.calls) > 1:
+            yield kind, f"{number}{text.text} -> {wrong.text}", replace(case, calls=calls)
+        if number:
             calls = case.calls[:i] + case.calls[i + 1 :]
-            yield "dropped call", case.calls[i].text, replace(case, calls=calls)
-        if i + 1 < len(case.calls) and _names(case.calls[i]) & _names(case.calls[i + 1]):
+            yield "dropped call", f"{number}{text.text}", replace(case, calls=calls)
+        if i + 1 < len(case.calls) and _are_ordered(library, text, case.calls[i + 1]):
             order = list(case.calls)
             order[i], order[i + 1] = order[i + 1], order[i]
-            change = f"{order[i + 1].text} after {order[i].text}"
+            change = f"{number}{text.text} after {order[i].text}"
             yield "exchanged calls", change, replace(case, calls=tuple(order))
     if case.when is not None:
         yield "dropped when", case.when.text, replace(case, when=None)
@@ -209,33 +114,89 @@ def _of_case(library: Library, case: Case) -> Iterator[tuple[str, str, Case]]:
             return
         negated = replace(case.when, text=f"not {render(condition)}")
         yield "negated when", case.when.text, replace(case, when=negated)
+    yield from _of_keys(case)
+
+
+def _of_keys(case: Case) -> Iterator[tuple[str, str, Case]]:
+    """Return mutations of the other keys of a case."""
     for name in case.format:
         kept = {key: value for key, value in case.format.items() if key != name}
         yield "dropped format", name, replace(case, format=kept)
     for text in case.contiguous:
         kept_texts = tuple(x for x in case.contiguous if x is not text)
         yield "dropped contiguous", text.text, replace(case, contiguous=kept_texts)
+    for text in case.upcast:
+        kept_texts = tuple(x for x in case.upcast if x is not text)
+        yield "dropped upcast", text.text, replace(case, upcast=kept_texts)
     for text in case.unused:
         kept_texts = tuple(x for x in case.unused if x is not text)
         yield "dropped unused", text.text, replace(case, unused=kept_texts)
     for name, text in case.temporaries.items():
-        changed = re.sub(r"^(float32|int32|int64|dtype\(\w+\))", "int16", text.text)
+        changed = _DTYPE.sub("int16", text.text)
         if changed == text.text:
             changed = f"int16 {text.text}" if text.text.startswith("like ") else f"{text.text} + 1"
         wrong_all = {**case.temporaries, name: replace(text, text=changed)}
         yield "wrong temporary", f"{text.text} -> {changed}", replace(case, temporaries=wrong_all)
 
 
+def _of_facts(library: Library, entry: Entry) -> Iterator[tuple[str, str, Library]]:
+    """Return mutations of the facts about the functions that an operator calls."""
+    called = {
+        step.function: None
+        for case in entry.cases
+        for text in case.calls
+        for step in [parse_step(text.text).call]
+        if not step.helper
+    }
+    for name in called:
+        function = library.functions.get(name)
+        if function is None:
+            continue
+        given = {x.argument.name for x in targets(library, function)}
+        for i, argument in enumerate(function.arguments):
+            wrong = []
+            if not argument.strided:
+                # Without it, the argument is not made contiguous.
+                wrong.append(("missing contiguous", "", replace(argument, strided=True)))
+            if "float32" in argument.dtypes and len(argument.dtypes) > 1:
+                left = tuple(x for x in argument.dtypes if x != "float32")
+                wrong.append(("wrong dtypes", " without float32", replace(argument, dtypes=left)))
+            for kind, change, new in wrong:
+                if argument.name in given:
+                    arguments = (*function.arguments[:i], new, *function.arguments[i + 1 :])
+                    changed = {name: replace(function, arguments=arguments)}
+                    yield (
+                        kind,
+                        f"{name}, {argument.name}{change}",
+                        replace(library, functions={**library.functions, **changed}),
+                    )
+
+
 def mutations(library: Library, entry: Entry) -> Iterator[Mutation]:
     """Return all mutations of an operator."""
     for i, case in enumerate(entry.cases):
+        number = f"case {case.number}: " if len(entry.cases) > 1 else ""
         for kind, change, wrong in _of_case(library, case):
             cases = (*entry.cases[:i], wrong, *entry.cases[i + 1 :])
-            yield Mutation(kind, replace(entry, cases=cases), change)
+            yield Mutation(kind, replace(entry, cases=cases), f"{number}{change}")
+    try:
+        for kind, change, changed in _of_facts(library, entry):
+            yield Mutation(kind, entry, change, changed)
+    except ExpressionError:
+        return
 
 
-def draw(library: Library, entries: list[Entry], count: int, seed: int) -> list[Mutation]:
-    """Draw mutations, the same for a seed, evenly over the kinds of mistakes."""
+def draw(
+    library: Library,
+    entries: list[Entry],
+    count: int,
+    seed: int,
+    excluded: Collection[str] = (),
+) -> list[Mutation]:
+    """Draw mutations, the same for a seed, evenly over the kinds of mistakes.
+
+    :param excluded: names of mutations that are not drawn.
+    """
     by_kind: dict[str, list[Mutation]] = {}
     for entry in entries:
         for mutation in mutations(library, entry):
@@ -243,9 +204,12 @@ def draw(library: Library, entries: list[Entry], count: int, seed: int) -> list[
     generator = random.Random(seed)
     for drawn in by_kind.values():
         generator.shuffle(drawn)
-    chosen: list[Mutation] = []
+    chosen: dict[str, Mutation] = {}
     while len(chosen) < count and any(by_kind.values()):
         for kind in sorted(by_kind):
-            if by_kind[kind] and len(chosen) < count:
-                chosen.append(by_kind[kind].pop())
-    return chosen
+            while by_kind[kind] and len(chosen) < count:
+                mutation = by_kind[kind].pop()
+                if mutation.name not in excluded and mutation.name not in chosen:
+                    chosen[mutation.name] = mutation
+                    break
+    return [*chosen.values()]
