@@ -12,7 +12,7 @@ Call = Callable[[], object]
 Make = Callable[["Inputs"], Call]
 
 SHORT = 25
-"""Number of elements of a short row: fewer than fit the vector registers."""
+"""Number of elements of a short row: too few to fill a vector register."""
 CLASSES = 64
 """Number of classes in losses over labels."""
 
@@ -164,7 +164,7 @@ def of_list(function: Callable[[list[torch.Tensor]], object]) -> Make:
 
 
 def of_scores(function: Callable[..., object]) -> Make:
-    """Call a function of scores for classes, and labels."""
+    """Call a function of class scores and labels."""
 
     def make(x: Inputs) -> Call:
         scores, labels = x.uniform(x.n // CLASSES, CLASSES), x.integers(CLASSES, x.n // CLASSES)
@@ -182,7 +182,7 @@ def of_complex(function: Callable[[torch.Tensor], object]) -> Make:
 
 
 def of_complex_rows(length: int, function: Callable[[torch.Tensor], object]) -> Make:
-    """Call a function of complex rows of a length."""
+    """Call a function of complex rows with ``length`` elements each."""
 
     def make(x: Inputs) -> Call:
         shape = (max(1, x.n // length), length)
@@ -237,7 +237,8 @@ def rms_norm(x: Inputs) -> Call:
 def sparse(x: Inputs) -> Call:
     side = x.shape[0]
     rows = torch.arange(side + 1) * 8
-    # Drawn on the CPU, so that all devices have the same; eight entries in each row.
+    # The columns are drawn on the CPU, so that they are the same on all devices. Each row of the
+    # matrix has eight entries.
     columns = x.integers(side, 8 * side).cpu()
     values = x.uniform(8 * side).float()
     device = values.device
@@ -256,7 +257,7 @@ def degrees(function: Callable[[torch.Tensor, torch.Tensor], object]) -> Make:
 
 
 def single(function: Callable[[torch.Tensor], object]) -> Make:
-    """Call a function of float32 whatever the dtype of the row, as torch requires."""
+    """Call a function that torch supports only in float32, whatever dtype is benchmarked."""
 
     def make(x: Inputs) -> Call:
         values = x.a.float()

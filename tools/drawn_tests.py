@@ -2,7 +2,7 @@
 
 ``-p tools.drawn_tests --one-of N`` runs one in N of the cases of every function, at least one. The
 names of the cases and the commit determine the sample, so that a tree always has the same result,
-and all cases run eventually. Tests in a folder of ``--whole FOLDER`` all run.
+and all cases run eventually. In a folder given with ``--whole FOLDER``, all tests run.
 """
 
 from __future__ import annotations
@@ -69,6 +69,6 @@ def _function(item: pytest.Item) -> str:
 
 
 def _undrawn(names: list[str], parts: int, seed: str) -> list[str]:
-    """Return the cases that do not run: all but one in ``parts``."""
+    """Return the cases that do not run; one in ``parts`` runs."""
     order = sorted(names, key=lambda name: hashlib.blake2b(f"{seed} {name}".encode()).digest())
     return order[-(-len(order) // parts) :]

@@ -17,8 +17,9 @@ from diopi_proto.build import compile_library
 
 SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
 FLAGS = (SANITIZERS, "-fno-omit-frame-pointer", "-O1", "-g1")
-# Python frees little at exit, which is not a leak of the library. Tests request too much memory on
-# purpose, and the sanitizer's allocator prevents them from limiting the available memory.
+# Python does not free most of its memory at exit, which would be reported as leaks. Some tests
+# request too much memory on purpose. They cannot limit the address space, which the sanitizer needs
+# for itself, so its allocator limits the size of an allocation.
 ADDRESS = "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=8192"
 UNDEFINED = "print_stacktrace=1:halt_on_error=0"
 
@@ -71,7 +72,7 @@ def runtime(library: str) -> str:
 
 
 def check_that_mistakes_are_noticed(folder: Path) -> None:
-    """Make some typical errors of operators.
+    """Check that the sanitizers detect mistakes that are typical of operators.
 
     :param folder: folder for compiled files.
     :raises SystemExit: an error is not detected.

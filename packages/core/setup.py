@@ -36,8 +36,8 @@ class InfoOfRelease(egg_info):
 
 
 class BuildWithRecord(build_py):
-    """Store the torch release in the wheel, so that autoload can reject another one with a clear
-    message."""
+    """Store the torch release in the wheel, so that autoload can reject a different torch release
+    with a clear message."""
 
     def run(self) -> None:
         super().run()
@@ -53,10 +53,10 @@ class BuildWithRecord(build_py):
         )
 
 
-# Units of compilation, because parsing torch's headers takes longer than compiling most files that
-# include them. Each line: a name, folders of csrc/, and the number of units for their files. The
-# file name determines the unit, so that a new file does not move the others. Names in the anonymous
-# namespaces of one line's files must differ. Other files are compiled separately.
+# Files are compiled in units (a unity build), because parsing torch's headers takes longer than
+# compiling most files. Each line: a name, folders of csrc/, and the number of units for their
+# files. The file name determines the unit, so that a new file does not move other files. Names in
+# the anonymous namespaces of one line's files must differ. Files outside are compiled separately.
 UNITS = (
     ("backend", ("runtime", "backend", "calls", "graphs"), 1),
     ("memory", ("memory",), 1),

@@ -5,9 +5,9 @@ python -m core.schedules EXAMPLES SEED [careless]
 Each example is a list of steps on three streams of the asynchronous test vendor, whose streams can
 be held: fill a tensor with a unique number, read it on another stream in the right order, drop it,
 hold and release a stream, free cached memory. At the end every read must have seen its number.
-``careless`` omits the calls that tell the allocator that another stream uses a tensor: reads must
-then be wrong, at the latest in the first schedule, which is fixed. Exit status 0: all reads were
-right; 1: a wrong read, with the shortest schedule that hypothesis finds.
+``careless`` omits the calls that tell the allocator that another stream uses a tensor: at least one
+read must then be wrong, because every run begins with the schedule STALE. Exit status 0: all reads
+were right; 1: a wrong read, with the shortest schedule that hypothesis finds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dl_core import _C
 from dl_vendor_async_test.control import Control
 
 STREAMS = 3
-SIZES = (100, 1000, 400_000)  # float32: in a small segment, and in a large one
+SIZES = (100, 1000, 400_000)  # float32 elements; the last is for a large segment
 
 Step = tuple[str, int, int]
 STEPS = st.one_of(
@@ -34,7 +34,8 @@ STEPS = st.one_of(
     st.tuples(st.just("wait"), st.integers(0, STREAMS - 1), st.integers(0, STREAMS - 1)),
     st.tuples(st.sampled_from(["empty_cache", "synchronize"]), st.just(0), st.just(0)),
 )
-# Memory that stream 0 overwrites before the held stream 1 reads it, unless it is protected.
+# A schedule in which stream 0 overwrites memory before the held stream 1 has read it, unless the
+# memory is protected.
 STALE: list[Step] = [
     ("make", 0, 0),
     ("hold", 1, 0),

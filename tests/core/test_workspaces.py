@@ -1,4 +1,5 @@
-"""Scratch memory that operators request from the host: cached, freed, and retried."""
+"""Scratch memory that operators request from the host: it is cached and freed, and a failed
+allocation is retried after cached memory was freed."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from .processes import RUNS_ONCE, output
 
 pytestmark = RUNS_ONCE
 
-# Its matrix product accumulates in a workspace of the size of the result.
+# The matrix product of vendor onefile accumulates in a workspace of the size of the result.
 VENDOR = {"DL_VENDORS": "onefile", "SIM_MEMORY": str(64 << 20)}
 
 PREPARE = """
@@ -40,7 +41,8 @@ def test_memory_that_is_cached_makes_room_for_a_workspace() -> None:
     code = f"""{PREPARE}
 torch.dl.empty_cache()
 kept = megabytes(20)
-cached = [megabytes(6) for _ in range(5)]  # 58 of 64 are taken, with `out`; none is long enough
+# With `out`, 58 of 64 MiB are taken; no cached block has the 8 MiB of a workspace.
+cached = [megabytes(6) for _ in range(5)]
 del cached
 assert torch.dl.mem_get_info()[0] < 8 * MIB
 with torch.dl.fallback("error"):
@@ -52,7 +54,7 @@ assert torch.equal(out.cpu(), torch.ones(1024, 2048))
     output(code, **VENDOR)
 
 
-def test_no_room_for_a_workspace_is_out_of_memory_and_passes() -> None:
+def test_without_room_for_a_workspace_a_call_raises_out_of_memory() -> None:
     code = f"""{PREPARE}
 torch.dl.empty_cache()
 kept = megabytes(50)

@@ -31,8 +31,8 @@ the contract. `tools/nox -s device-tests-VENDOR` runs them all; a seeded sample 
 `tools/nox -s tests`. A failure that is not listed fails the run, and so does a listed one that is
 gone.
 
-*Compared* are the tests in which the CPU computed at least one sample. In the others it refuses
-every sample, and dl has to refuse them too.
+The column *compared* counts the tests in which the CPU computed at least one sample. In the other
+tests the CPU refuses all samples, and dl has to refuse them too.
 """
 
 
@@ -64,10 +64,10 @@ def section(name: str, results: Sequence[Result], failures: Mapping[Key, str]) -
         f"## {name}",
         "",
         f"{passed:,} of {total:,} tests pass: {_rate(passed, total)}. "
-        f"In {sum(compared.values()):,} of them the CPU computes.",
+        f"In {sum(compared.values()):,} of all tests, the CPU computes at least one sample.",
     ]
     for family, kinds in FAMILIES.items():
-        lines += ["", f"| {family} | what is asked | tests | compared | pass | rate |"]
+        lines += ["", f"| {family} | what is tested | tests | compared | pass | rate |"]
         lines += ["| --- | --- | ---: | ---: | ---: | ---: |"]
         for kind in kinds:
             counts = f"{tests[kind]:,} | {compared[kind]:,} | {right[kind]:,}"

@@ -14,7 +14,7 @@
 namespace {
 
 uint64_t seed = 0, state = 0;
-uint64_t share = 0;  // of 256 answers
+uint64_t share = 0;  // number of wrong values among 256
 
 uint64_t draw() {
   uint64_t z = (state += 0x9E3779B97F4A7C15);
@@ -52,7 +52,7 @@ void* nowhere() {
   return reinterpret_cast<void*>(places[draw() % 8]);
 }
 
-// Memory that is not code is detected only by a trial, which hosts run before they load.
+// A function pointer to memory without code is detected only by a trial, which hosts run first.
 void* no_code() {
   if (std::getenv("FUZZ_TRIAL") != nullptr) return nowhere();
   return reinterpret_cast<void*>(uintptr_t{0x123450});

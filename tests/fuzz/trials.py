@@ -1,4 +1,4 @@
-"""The same vendor, tried in a child process: there, it may also return invalid code addresses."""
+"""The vendor of ``vendors.py`` in the child process of a trial, with invalid code addresses too."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def begin(folder: Path, own: Path) -> Case:
         for text in texts:
             check_shown(text)
         if trial.ok and len(trial.devices) != min(trial.device_count, 64):
-            raise WrongError(f"{trial.device_count} devices, {len(trial.devices)} told")
+            raise WrongError(
+                f"device_count is {trial.device_count}, but {len(trial.devices)} devices are listed"
+            )
         try:
             trial.check()
         except DiopiError:
             return "crashed" if trial.signal else "refused"
-        return "accepted" if trial.ok else "refused in order"
+        return "accepted" if trial.ok else "refused without an error"
 
     return case
 

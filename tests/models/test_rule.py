@@ -183,7 +183,7 @@ def test_half_of_a_tied_gradient_is_found() -> None:
 
 
 def test_rule_needs_a_variant() -> None:
-    with pytest.raises(ValueError, match="no spread"):
+    with pytest.raises(ValueError, match="variants is empty"):
         Rule(step_of("mlp"), reference_of("mlp"), {})
 
 

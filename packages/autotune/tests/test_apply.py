@@ -97,7 +97,7 @@ def test_an_operator_has_no_source(tmp_path: Path, capsys: pytest.CaptureFixture
     made = database.study({"kernel": "operator", "function": "mm"})
     database.close()
     assert tune("apply", made.key, tmp_path / "k.cpp", "--database", path) == 2
-    assert "is of an operator, which has no source" in capsys.readouterr().err
+    assert "tuned an operator, which has no source" in capsys.readouterr().err
 
 
 def test_a_report_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

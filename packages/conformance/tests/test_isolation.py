@@ -44,7 +44,7 @@ def test_each_operator_has_its_own_cause(report: dict[str, Any]) -> None:
         "diopiTan": "crash: SIGABRT",
         "diopiFloor": "StrayWriteError",
         "diopiExp": f"crash: signal {signal.SIGRTMIN + 5}",
-        "diopiLog": "the library wrote to the pipe of its worker's answers",
+        "diopiLog": "the library wrote to the pipe that carries the worker's results",
     }
 
 

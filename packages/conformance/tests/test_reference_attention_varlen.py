@@ -1,4 +1,5 @@
-"""Packed attention equals that of each sequence, and gradients match numerical derivatives."""
+"""Packed attention equals attention computed separately for each sequence, and gradients match
+numerical derivatives."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def ends_of(given: dict[str, Any]) -> list[list[int]]:
 
 
 def of_sequence(given: dict[str, Any], n: int, queries: int, keys: int) -> dict[str, Any]:
-    """Return the options of a call for one of its sequences."""
+    """Return the options of a packed call, restricted to sequence ``n``."""
     found = dict(given)
     slopes, mask = given.get("alibi_slopes"), given.get("attention_mask")
     if slopes is not None and slopes.ndim == 2:
@@ -82,7 +83,7 @@ def test_gradients_are_slopes(name: str) -> None:
             assert error < 1e-8 * (1 + np.sum(np.abs(got))), f"{case}: {variable} off by {error}"
 
 
-def test_weights_are_dropped_as_those_of_a_padded_batch() -> None:
+def test_dropout_drops_the_same_weights_as_in_a_padded_batch() -> None:
     """Compare two sequences of 3 queries and 4 keys, packed and as a batch."""
     q, k, v = (direction(x, np.zeros((2, n, 2, 4))) for x, n in (("q", 3), ("k", 4), ("v", 4)))
     heads = dict(dropout_p=0.5, is_causal=True, scale=0.5, gen=(9, 2))

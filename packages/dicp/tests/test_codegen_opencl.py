@@ -1,5 +1,5 @@
-"""OpenCL C kernels, rewritten from the common GPU text and run on an OpenCL device. The tests of
-C++ kernels compare them with the executor."""
+"""OpenCL C kernels, translated from the source that all GPUs share, and run on an OpenCL device.
+The tests of the C++ kernels are run again with them: they compare results with the executor's."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_operators_and_layouts_give_what_the_executor_gives() -> None:
     if importlib.util.find_spec("dl_vendor_opencl") is None:
         pytest.skip("dl-vendor-opencl is not installed")
     if on_a_device("-c", AVAILABLE).returncode != 0:
-        pytest.skip("no OpenCL device: DL_OPENCL_DRIVER may name a runtime for CPUs")
+        pytest.skip("no OpenCL device; to test on the CPU, set DL_OPENCL_DRIVER to a CPU runtime")
     options = ("-q", "-p", "no:cacheprovider", "--show-capture=no")
     whole = os.environ.get("DL_TEST_SAMPLE") == "1"
     files = [str(HERE / f"test_codegen{end}.py") for end in (("", "_programs") if whole else ("",))]

@@ -82,7 +82,7 @@ def test_options_of_the_command_line() -> None:
 
 
 def test_unknown_backends_and_kinds_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown backend 'nowhere'; there are dl, ascendgraph"):
+    with pytest.raises(ValueError, match="unknown backend 'nowhere'; available: dl, ascendgraph"):
         compile_model(torch.nn.ReLU(), "nowhere")
     with pytest.raises(ValueError, match="dynamic='some' is not one of false, true, all"):
         compile_model(torch.nn.ReLU(), "dl", "some")

@@ -98,7 +98,7 @@ def test_one_that_fails_is_dropped_and_results_stay(
     change, reason = FAULTS[fault]
     with (
         installed(tmp_path, monkeypatch, change),
-        pytest.warns(RuntimeWarning, match="the graph engine toy does not run a graph"),
+        pytest.warns(RuntimeWarning, match="the graph engine toy cannot run this graph"),
     ):
         run(function)
     assert not statistics.engine_runs and not statistics.eager

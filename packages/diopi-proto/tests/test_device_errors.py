@@ -38,7 +38,7 @@ def select(vendor: Vendor, *indices: int, stream: Stream | None = None) -> Tenso
     return prepared(vendor, *indices)(stream)
 
 
-def test_a_call_returns_and_who_waits_raises_what_it_found(hidden: Vendor) -> None:
+def test_a_call_returns_and_waiting_for_it_raises_its_error(hidden: Vendor) -> None:
     stream = hidden.stream()
     out = select(hidden, 3, 7, stream=stream)
     with pytest.raises(OperatorError, match=FOUND) as caught:
@@ -84,7 +84,7 @@ def test_an_event_raises_what_was_before_it(hidden: Vendor) -> None:
     stream.synchronize()
 
 
-def test_a_call_that_waits_raises_its_own(hidden: Vendor) -> None:
+def test_a_call_that_waits_raises_its_own_error(hidden: Vendor) -> None:
     source = hidden.tensor(np.arange(4, dtype=np.float32))
     out, index = hidden.empty((2,)), hidden.tensor(np.array([0, -1]))
     with pytest.raises(OperatorError, match=r"index -1 at 1"):
@@ -147,7 +147,7 @@ def test_a_synchronous_vendor_fails_at_once(vendor: Vendor) -> None:
         select(vendor, 3, 7)
 
 
-def test_a_vendor_does_without_the_word_of_an_older_host(hidden: Vendor) -> None:
+def test_a_vendor_works_with_an_older_host_without_error_words(hidden: Vendor) -> None:
     ops = handle_ops()
     size = ops.struct_size
     ops.struct_size = ffi.offsetof("dl_handle_ops_t", "device_error")
@@ -170,7 +170,7 @@ def test_without_memory_for_a_word_calls_fail_at_once(
         select(hidden, 3, 7)
 
 
-def test_a_guarded_call_raises_what_it_found(hidden: Vendor) -> None:
+def test_a_guarded_call_raises_its_own_error(hidden: Vendor) -> None:
     hidden.guard_calls()
     with pytest.raises(OperatorError, match=FOUND):
         select(hidden, 3, 7)

@@ -72,8 +72,8 @@ dl_status_t* opened(const std::string& name, dl_contract_graph_t** graph,
 
 const Entry& entry_at(const Graph& graph, int64_t entry) {
   if (entry < 0 || static_cast<uint64_t>(entry) >= graph.entries.size())
-    throw Failure("no entry has the index " + std::to_string(entry) + "; their number is " +
-                  std::to_string(graph.entries.size()));
+    throw Failure("there is no entry " + std::to_string(entry) +
+                  "; number of entries: " + std::to_string(graph.entries.size()));
   return graph.entries[static_cast<size_t>(entry)];
 }
 

@@ -82,7 +82,7 @@ def test_nan_comes_back() -> None:
     assert back[1].imag == 1
 
 
-def test_numbers_of_numpy_become_pythons() -> None:
+def test_numpy_scalars_become_python_numbers() -> None:
     assert there_and_back((np.float32(0.5), np.int64(3), np.bool_(True))) == (0.5, 3, True)
 
 

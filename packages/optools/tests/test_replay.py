@@ -75,7 +75,7 @@ def test_everything_captured_replays_and_passes(capture_directory: Path) -> None
 
 
 def test_recomputed_checkpoints_are_replayed_and_pass(tmp_path: Path) -> None:
-    """The recomputation ends early by an exception that is not the operator's."""
+    """An exception that the operator did not raise ends the recomputation early."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.GELU(), torch.nn.Linear(3, 3))
     x = torch.randn(2, 3, requires_grad=True)
@@ -229,7 +229,7 @@ def test_faults_that_a_coarse_bound_allows_are_named(level: str, tmp_path: Path)
     assert part.name == "output 0" and part.detail.startswith("output 0 as recorded: ")
     wide = functional.layer_norm(x.double(), (64,)).numpy()
     recorded = Placement(bundle, torch.device("cpu")).tensor(bundle.document.results[0].tensor)
-    # As many terms as an argument's row has elements, each as large as the largest result.
+    # The bound of a sum of all 256 * 64 elements, each as large as the largest result.
     coarse = compare(
         recorded.numpy(),
         wide,
@@ -370,7 +370,7 @@ def test_devices_that_are_not_here_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_bundle_of_a_foreign_device_replays_on_the_cpu(tmp_path: Path) -> None:
-    """No backend of that name is registered here."""
+    """No backend named ``xyz`` is registered here."""
     x = torch.randn(3, 3)
     capture(lambda: torch.matmul(x, x), tmp_path)
     bundle = bundles(tmp_path)[0]
@@ -418,7 +418,10 @@ def test_a_repro_stands_alone(operator: str, capture_directory: Path, tmp_path: 
 
 
 def run_script(script: Path, *arguments: str, alone: bool) -> tuple[int | str | None, str]:
-    """Return its exit status and output; alone: as if dl-optools were not installed."""
+    """Return the exit status and the output of a script.
+
+    :param alone: run the script as if dl-optools were not installed.
+    """
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.setattr(sys, "argv", [str(script), *arguments])
@@ -453,8 +456,8 @@ def test_a_repro_reports_which_side_is_wrong(alone: bool, device: str, tmp_path:
     assert status == 0 and f"verdict: right on {device}, by {judge}" in said
     status, said = run_script(tmp_path / "wrong.py", alone=alone)
     assert "64 of 64 differ" in said
-    # The recording is wrong, and the device is right again; with only a CPU, the two are the same
-    # device.
+    # The recording is wrong, but the device is right again, so the replay is right. A plain
+    # comparison on the CPU, however, takes the recording as the reference.
     assert status == (1 if alone and device == "cpu" else 0)
     if device == "dl":
         with fault:
@@ -578,10 +581,10 @@ def test_dl_bundle_exports(
 
 
 @pytest.mark.parametrize("taken", ["model.py", "model.safetensors"])
-def test_dl_bundle_replaces_no_file_unless_it_is_asked_to(
+def test_dl_bundle_replaces_files_only_with_force(
     taken: str, capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """This covers the script and the file of its tensors, which the user did not name."""
+    """The script is not replaced, and neither is its tensor file, which the user did not name."""
     path = str(only(capture_directory, "torch.nn.functional.linear").path)
     (tmp_path / taken).write_text("weights of a month")
     script = str(tmp_path / "model.py")

@@ -1,4 +1,4 @@
-"""Operators of the contract that training of ResNet, BERT, GPT-2, Llama and ViT calls, in float32
+"""Contract operators that are called when ResNet, BERT, GPT-2, Llama and ViT are trained in float32
 and with bfloat16 autocast, with AdamW and SGD."""
 
 from __future__ import annotations

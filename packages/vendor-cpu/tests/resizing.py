@@ -17,5 +17,6 @@ SIZES: list[Sizes] = [
     ((4, 1, 3), (4, 3, 1)),
     ((2, 5, 4), (5, 5, 7)),
 ]
-# Enough cells for several threads and several pieces: more than are stored between two passes.
+# Enough cells for several threads, and for several pieces: one piece is computed at a time, because
+# the memory between the two passes does not hold all cells.
 MANY: list[Sizes] = [((40, 60), (90, 130)), ((90, 130), (40, 60))]

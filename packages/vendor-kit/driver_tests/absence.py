@@ -41,9 +41,9 @@ def test_selected_alone_it_has_no_device(without_gpu: Processes) -> None:
 @pytest.mark.parametrize(
     ("folder", "reason"),
     [
-        ("", "is not an absolute path; set one or unset it"),
-        ("build/", "is not an absolute path; set one or unset it"),
-        ("/nowhere/", "does not exist; set another driver or unset it"),
+        ("", "is not an absolute path; set one, or unset the variable"),
+        ("build/", "is not an absolute path; set one, or unset the variable"),
+        ("/nowhere/", "does not exist; set another driver, or unset the variable"),
     ],
 )
 def test_an_invalid_driver_path_is_reported(processes: Processes, folder: str, reason: str) -> None:

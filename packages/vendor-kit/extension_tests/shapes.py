@@ -1,6 +1,7 @@
 """C++ that compiles only if our declarations of a library match its header.
 
-It follows an ``#include`` of that header and a definition of ``CHECK(member, symbol, type)``.
+The text must follow an ``#include`` of that header and a definition of ``CHECK(member, symbol,
+type)``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ SAME(kAverage, ncclAvg);
 
 
 def blaslt(library: str, namespace: str) -> str:
-    """Return the checks of ``"cublas"`` or ``"hipblas"`` by a vendor's ``Constants``."""
+    """Return C++ that compares the header of cuBLASLt (``"cublas"``) or hipBLASLt (``"hipblas"``)
+    with the declarations of the kit and with the ``Constants`` of a vendor's ``namespace``."""
     names = {"$Lt": f"{library}Lt", "$LT": f"{library.upper()}LT", "$BLAS": library.upper()}
     names |= {"$DATA": "CUDA" if library == "cublas" else "HIP", "$namespace": namespace}
     return re.sub("|".join(map(re.escape, names)), lambda found: names[found[0]], BLASLT)

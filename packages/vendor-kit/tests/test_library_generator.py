@@ -203,7 +203,7 @@ def test_handles_descriptors_and_workspaces_are_filled(tmp_path: Path) -> None:
         ("{workspace: toyGetSoftmaxBytes(dim), call: 'toySoftmax(input, dim, out)'}",
          "a value of kind int does not fit the type toyDesc_t"),
         ("{workspace: toyGetSoftmaxBytes(input), calls: ['toySoftmax(input, dim, out)',"
-         " 'toySoftmax(input, dim, out)']}", "a case with one call is expected"),
+         " 'toySoftmax(input, dim, out)']}", "one size needs a case with one call"),
     ],
 )  # fmt: skip
 def test_mistake_in_a_workspace_is_named(tmp_path: Path, entry: str, message: str) -> None:
@@ -337,7 +337,7 @@ MISTAKES = [
     ("arithmetic", "diopiAdd: {when: dtype(input) == 'x', CALL}",
      "dtype and string cannot be compared with =="),
     ("arithmetic", "diopiAdd: {format: NHWC, CALL}",
-     "format: 'NHWC' is none of ND, NCHW"),
+     "format: 'NHWC' is not one of ND, NCHW"),
     ("arithmetic", "diopiAdd: {contiguous: alpha, CALL}",
      "contiguous: 'alpha' is not a tensor"),
     ("matmul", "diopiLinear: {unused: [bias], call: 'toyMatmul(input, @ones_if_null(weight, input),"
@@ -354,7 +354,7 @@ MISTAKES = [
      "dtypes: 'half' is not a dtype"),
     ("arithmetic", "diopiAdd: {cal: 'toyAdd(input, other, alpha, out)'}",
      "unknown key 'cal'; close names: call, calls; correct or remove it; the keys are call, "),
-    ("arithmetic", "diopiAdd: {when: alpha}", "needs exactly one of call, calls and function"),
+    ("arithmetic", "diopiAdd: {when: alpha}", "needs exactly one of 'call', 'calls', 'function'"),
     ("arithmetic", "diopiAdd: []", "has no case"),
     ("arithmetic", "diopiAdd: {each: alpha, CALL}",
      "each must be an integer"),
@@ -387,7 +387,7 @@ def test_mistake_is_named_with_its_place(
     [
         ("shape: two_phase", "shape: three", "library.yaml:2: shape: must be one of two_phase"),
         ("name: toy\n", "", "the key 'name' is missing"),
-        ("toyDtype: dtype", "toyDtype: number", "types, toyDtype: 'number' is none of"),
+        ("toyDtype: dtype", "toyDtype: number", "types, toyDtype: 'number' is not one of"),
         ("{float32: 0, int64: 9}", "{float32: 9,\n  int64: 9}",
          "library.yaml:10: dtypes: float32 and int64 have the same number, 9; give each the"),
         ("{ND: 2, NCHW: 0}", "{ND: 2, NCHW: 2}", "formats: ND and NCHW have the same number, 2"),

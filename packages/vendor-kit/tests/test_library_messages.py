@@ -31,7 +31,7 @@ CALL = "call: 'toyAdd(input, other, alpha, out)'"
          ("no temporary $sums is declared", "close names: $sum", "under 'temporaries'")),
         ("\n  {CALL,\n   unusd: [out]}", (":3:", "unknown key 'unusd'; close names: unused")),
         ("\n  {CALL,\n   format: {inputs: ND}}", (":3:", "'inputs' is not a tensor; close names")),
-        ("\n  {CALL,\n   format: {input: NDD}}", (":3:", "'NDD' is none of", "close names: ND")),
+        ("\n  {CALL,\n   format: {input: NDD}}", (":3:", "'NDD' is not one of", "close names: ND")),
         ("\n  {CALL,\n   dtypes: {inputs: [int64]}}", (":3:", "close names: input; choose from")),
         ("\n  {CALL,\n   dtypes: {input: [float]}}", (":3:", "close names: float", "the dtypes")),
         ("{CALL, contiguous: [othr]}", ("'othr' is not a tensor; close names: other",)),

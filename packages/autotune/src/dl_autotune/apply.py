@@ -40,8 +40,8 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
     """
     if study.identity.get("kernel") == "operator":
         raise TuningError(
-            f"[tune] study {study.key} is of an operator, which has no source: every program "
-            "already uses its choices"
+            f"[tune] study {study.key} tuned an operator, which has no source; every program "
+            "already uses the choices of the study"
         )
     if claim is None or claim.verdict != Verdict.FASTER.value:
         said = "the search has not ended" if claim is None else f"the verdict is: {claim.verdict}"

@@ -1,4 +1,4 @@
-"""Random seed for samples of cases. Each commit has another seed, so all cases run over time."""
+"""Random seed for samples of cases: different for each commit, so that all cases run over time."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from .target import Target
 from .worker import LOST, NO_DEVICE, Cases, failed
 
 STARTING = 120.0
-"""Timeout for loading a library in seconds."""
+"""Timeout in seconds for loading a library."""
 ENDING = 60.0
-"""Timeout for the end of a worker in seconds; it may write coverage counters then."""
+"""Timeout in seconds for the end of a worker, which may write coverage counters then."""
 SAID = 2000
-"""Maximum length of the reported output of a lost worker in characters."""
+"""Maximum length in characters of the reported output of a lost worker."""
 ABORTING = 2.0
-"""Timeout for a hanging worker to write its stack in seconds."""
+"""Timeout in seconds for a hanging worker to write its stack."""
 FATAL = "Fatal Python error"
 """First words of faulthandler in the output of a worker."""
 
@@ -49,7 +49,7 @@ def _describe_end(error: LostError, hang: str) -> str:
     if error.status is not None:
         return f"the process ended with status {error.status}"
     if error.failure is Failure.GARBAGE:
-        return "the library wrote to the pipe of its worker's answers"
+        return "the library wrote to the pipe that carries the worker's results"
     return hang if error.failure in (Failure.TIMED_OUT, Failure.CLOSED) else str(error)
 
 
@@ -81,8 +81,8 @@ class CaseRunner:
         if not self.worker.running:
             self.about = self._load()
         try:
-            # A check notes each of its thousands of calls, which renews the deadline: a busy
-            # machine does not let it time out.
+            # A check reports each of its thousands of calls, and each report renews the deadline,
+            # so that a check on a busy machine does not time out.
             answer = self.worker.call(name, self.seconds, renews=True)
         except LostError as error:
             how = _describe_end(error, f"hang: longer than {self.seconds:g} s")
@@ -108,8 +108,8 @@ class CaseRunner:
         except LostError as error:
             # The Python stack after a crash is that of the suite, not of the library.
             words = error.output[-SAID:].partition(FATAL)[0].strip()
-            crashed = f"{_describe_end(error, 'hang')} while it was loaded"
-            about = {"fatal": crashed + (f"; it said: {words}" if words else "")}
+            crashed = f"{_describe_end(error, 'hang')} while the library was loaded"
+            about = {"fatal": crashed + (f"; output: {words}" if words else "")}
         if "name" in about:
             return about
         self.worker.stop()
@@ -119,7 +119,7 @@ class CaseRunner:
 
 
 def worker_environ(threads: int) -> dict[str, str]:
-    """Return the environment of workers, with a number of threads unless the user sets it."""
+    """Return the workers' environment; ``threads`` applies unless the user sets OMP_NUM_THREADS."""
     return {"OMP_NUM_THREADS": str(threads), **os.environ}
 
 

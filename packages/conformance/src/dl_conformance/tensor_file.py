@@ -145,8 +145,8 @@ def _tensor(name: str, entry: dict[str, Any], body: memoryview, start: int) -> t
     size = math.prod(shape) * kind.itemsize
     if offsets != [start, start + size] or start + size > len(body):
         raise TensorFileError(
-            f"tensor {name!r} of {dtype}{shape} has {size} bytes and must begin at {start} of "
-            f"{len(body)}, but its data_offsets are {offsets}"
+            f"tensor {name!r} of {dtype}{shape} has {size} bytes and must begin at byte {start} of "
+            f"the {len(body)} bytes of data, but its data_offsets are {offsets}"
         )
     if elements_of(shape) >= 1 << 56:
         raise TensorFileError(f"tensor {name!r} has the shape {shape}, which is too large")

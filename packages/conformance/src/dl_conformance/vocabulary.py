@@ -123,7 +123,7 @@ def refused(
 
 
 def _describe_change(name: str, value: Any) -> str:
-    """Return the words for a changed argument in the name of a case."""
+    """Return the text that describes a changed argument in a case's name."""
     if isinstance(value, T) and value.values is not None:
         listed = "_".join(map(str, _flat(value.values)[:6]))
         return f"{name} {described(name, replace(value, values=None))} of {listed}"
@@ -218,7 +218,7 @@ def make(
 
 
 def described(name: str, value: Any) -> str:
-    """Return the words for an argument in the name of a case."""
+    """Return the text that describes an argument in a case's name."""
     if isinstance(value, T) and value.saved_by:
         return ""
     if isinstance(value, T):

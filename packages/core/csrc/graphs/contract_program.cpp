@@ -251,7 +251,7 @@ std::vector<at::Tensor> ContractProgram::run(const std::vector<at::Tensor>& inpu
   for (size_t i = 0; i < inputs.size(); ++i) {
     const at::Tensor& tensor = inputs[i];
     TORCH_CHECK(tensor.get_device() == device_ && bound->inputs[i].holds(tensor), "[dl] input ", i,
-                " of a compiled graph has another layout than it was compiled for: ",
+                " has a different layout than the one for which the graph was compiled: ",
                 tensor.scalar_type(), tensor.sizes());
     session->inputs[i].data =
         inputs_[i].written ? tensor.mutable_data_ptr() : const_cast<void*>(tensor.const_data_ptr());

@@ -1,7 +1,8 @@
 """Counts of a program's operators for ``dl coverage --program``.
 
-The command starts the program with :data:`dl_core.startup.COUNTS_FOLDER`. Each process of it that
-starts the dl device creates a file there, and writes its counts to it at its end.
+The command starts the program with :data:`dl_core.startup.COUNTS_FOLDER`. Each of the program's
+processes that starts the dl device creates a file in this folder, and writes its counts to the file
+when it ends.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _write(path: str, process: int) -> None:
 
 
 VENDORS_PART = ("declined", "absent", "mismatched")
-"""Causes that a vendor can remove by implementing an operator, or more of it."""
+"""Causes that a vendor can remove by implementing an operator, or further cases of an operator."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Fallbacks:
 
     @property
     def is_vendors_part(self) -> bool:
-        """Return True if an operator of the vendor would spare them."""
+        """Return True if the vendor could avoid the fallbacks by implementing an operator."""
         return self.cause in VENDORS_PART and bool(self.operator)
 
 
@@ -122,7 +123,7 @@ def _row(found: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], int, int]
 
 @dataclass(frozen=True)
 class Candidate:
-    """An operator of the contract whose implementation would spare fallbacks."""
+    """An operator of the contract whose implementation would avoid fallbacks."""
 
     operator: str
     fallbacks: tuple[Fallbacks, ...]
@@ -150,7 +151,7 @@ def _cost(item: Fallbacks | Candidate) -> tuple[int, int]:
 
 
 def candidates(fallbacks: Iterable[Fallbacks]) -> list[Candidate]:
-    """Return what the vendor could implement, by the time that fallbacks took."""
+    """Return what the vendor could implement, sorted by the time that the fallbacks took."""
     groups: dict[str, list[Fallbacks]] = {}
     for each in fallbacks:
         if each.is_vendors_part:
@@ -160,6 +161,6 @@ def candidates(fallbacks: Iterable[Fallbacks]) -> list[Candidate]:
 
 
 def others(fallbacks: Iterable[Fallbacks]) -> list[Fallbacks]:
-    """Return the fallbacks that no operator of the vendor would spare, by their time."""
+    """Return the fallbacks that the vendor cannot avoid with an operator, sorted by their time."""
     found = (x for x in fallbacks if not x.is_vendors_part)
     return sorted(found, key=lambda x: (*_cost(x), x.overload))

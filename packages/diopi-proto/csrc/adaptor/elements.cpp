@@ -94,7 +94,7 @@ bool fits(From value) {
   }
 }
 
-// Calls `body` with a value of the C++ type of a dtype; for complex dtypes, of the real part.
+// Both call `body` with a value of a dtype's C++ type (complex dtypes: of their real part's type).
 template <typename Body>
 bool with_integer(int32_t dtype, Body&& body) {
   switch (dtype) {

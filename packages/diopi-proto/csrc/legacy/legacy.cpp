@@ -22,7 +22,7 @@ struct Operator {
   std::vector<std::unique_ptr<Rule>> rules;
 };
 
-// Reason for which the thread's last call was not passed on; `failed` is NULL if it was.
+// Why the thread's last call was not passed on; `failed` is NULL if the last call was passed on.
 struct Refusal {
   const Operator* failed = nullptr;
   std::string reason;

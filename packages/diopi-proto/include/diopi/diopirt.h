@@ -7,7 +7,8 @@
 #include "dl/handles.h"
 
 /* These functions are compiled in one of three ways:
- *   default            inline; they read the prefixes of dl/handles.h, and no library is needed;
+ *   default            inline; they read the struct prefixes declared in dl/handles.h, so that no
+ *                      library is needed;
  *   DIOPIRT_EXTERN     declared only, for libraries in DIOPI's own convention;
  *   DIOPIRT_IMPLEMENT  defined and exported; csrc/diopirt.c builds libdiopirt.so.1 this way.
  *
@@ -52,7 +53,7 @@ DIOPI_RT_API diopiError_t diopiGetTensorNumel(diopiConstTensorHandle_t th, int64
 DIOPI_RT_API diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t* itemsize);
 
 /** The start of the memory block that the tensor views. DIOPI declares the pointer writable even
- *  for a const handle, through which it must only be read. */
+*  for a const handle; the memory of a const handle must only be read. */
 DIOPI_RT_API diopiError_t diopiGetTensorStoragePtr(diopiConstTensorHandle_t th, void** pStoragePtr);
 
 /** Elements from the start of the storage to element 0. */
@@ -66,8 +67,8 @@ DIOPI_RT_API diopiError_t diopiGetTensorStorageNbytes(diopiConstTensorHandle_t t
 DIOPI_RT_API diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th,
                                                     diopiDeviceIndex_t* pDevIndex);
 
-/** The row pointers of a sparse CSR tensor, a tensor that lives as long as `th`. An error for any
- *  other tensor. */
+/** The row pointers of a sparse CSR tensor `th`, as a tensor that lives as long as `th`. An error
+*  for any other tensor. */
 DIOPI_RT_API diopiError_t diopiGetTensorCrowIndices(diopiConstTensorHandle_t th,
                                                     diopiConstTensorHandle_t* crow_indices);
 

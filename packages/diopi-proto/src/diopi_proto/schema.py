@@ -174,7 +174,8 @@ def fnv1a_64(text: str) -> int:
 
 
 def fingerprint(operator: Operator) -> int:
-    """Return the 64-bit FNV-1a hash of the canonical signature; only equal fingerprints bind."""
+    """Return the 64-bit FNV-1a hash of the canonical signature. A host calls a vendor's function
+    only if both have the same fingerprint."""
     return fnv1a_64(canonical_signature(operator))
 
 

@@ -127,8 +127,8 @@ def _check_memory(members: Mapping[str, zipfile.ZipInfo], limit: int) -> None:
     total = sum(member.file_size for member in members.values())
     if total > limit:
         raise ValueError(
-            f"its arrays take {total:,} bytes, more than {limit:,}, the limit (default: half of "
-            "the free memory)"
+            f"its arrays take {total:,} bytes, but the limit is {limit:,} (default: half of the "
+            "free memory)"
         )
 
 

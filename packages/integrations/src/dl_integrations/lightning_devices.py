@@ -52,7 +52,8 @@ class DeviceFacts:
         if not wanted or not all(0 <= index < count for index in wanted):
             raise ValueError(
                 f"[dl-integrations] devices={devices!r} asks for dl devices that do not exist; "
-                f"their number is {count}. `dl doctor` lists the visible devices and the reasons."
+                f"visible devices: {count}. `dl doctor` lists them, and the reasons why others are "
+                "not visible."
             )
         return wanted
 

@@ -3,9 +3,10 @@
     python -m dl_kernels.spirv_unit --tool=… --library=… --group-threads=256 --warp-threads=32 -- \
         FLAGS -MMD -MF UNIT.d -c UNIT.hip -o UNIT.o
 
-The image in the object has two modules with the same kernels, each after its size, 8 bytes: the
-first exchanges values in sub-groups, the second in the memory of work-groups, for devices without
-sub-groups. Kernels are registered with the image by the host code's constructors, as HIP does.
+The image in the object has two modules with the same kernels, each preceded by its size as 8 bytes.
+The first exchanges values in sub-groups; the second, for devices without sub-groups, exchanges them
+in the memory of work-groups. Kernels are registered with the image by the host code's constructors,
+as HIP does.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _BODY = re.compile(
 )
 _BOOLEAN = re.compile(r"\bi1((?: noundef| zeroext)*) (%[\w.$-]+)(?=[,)])")
 _FREEZE = re.compile(r"^( *%\S+ = )freeze (.+) (\S+)$", re.MULTILINE)
-# The translator makes invalid structured control flow of some loops with hints for unrolling.
+# For some loops with unrolling hints, the translator generates invalid structured control flow.
 _LOOP_HINTS = re.compile(r", !llvm\.loop !\d+")
 # A variable in the memory of a work-group: its name, its linkage and the rest.
 _LOCAL = re.compile(
@@ -64,7 +65,8 @@ def prepare(text: str, *, group_threads: int, warp_threads: int) -> str:
     """Return LLVM assembly that the translator accepts, with the sizes of work-groups.
 
     ``freeze``, which the translator does not know, becomes a copy: SPIR-V has no poison values.
-    HIP has no attributes for OpenCL's version and for the sizes of work-groups and sub-groups.
+    OpenCL's version and the sizes of work-groups and sub-groups are added: HIP has no attributes
+    for them.
     Boolean parameters of kernels become bytes. Variables of work-groups lose their linkage: PoCL
     has one instance of exported variables for all work-groups.
     """
@@ -121,7 +123,7 @@ def compile_unit(
         embedded = ("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(image))
         warp = f"{_WARP_MACRO}{warp_threads}"
         _run(tools.clang, *_COMMON, warp, "--cuda-host-only", *embedded, *flags)
-    # `make` rules end without an escaped line break.
+    # The rule does not end in an escaped line break, so the library can be appended.
     rule = dependencies.read_text(encoding="utf-8").rstrip("\n")
     dependencies.write_text(f"{rule} {library}\n", encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """pytest plugin: the setting and the summary of the tests of this package.
 
-Every run of pytest imports this module where dl-torch-tests is installed, so it does not import
-torch.
+Where dl-torch-tests is installed, every run of pytest imports this module, so the module does not
+import torch.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ Function& Module::find(const std::string& name) {
   void* code = mark == nullptr ? nullptr : dlsym(library_, name.c_str());
   if (code == nullptr) {
     functions_.erase(name);
-    throw kit::Error(DL_INVALID_ARGUMENT, "the code has no kernel '" + name +
-                                              "'; one is defined with DL_CPU_KERNEL(name)");
+    throw kit::Error(DL_INVALID_ARGUMENT,
+                     "the code has no kernel '" + name + "'; define it with DL_CPU_KERNEL(name)");
   }
   if (*mark != kCpuKernelConvention)
     throw kit::Error(DL_INVALID_ARGUMENT, "kernel '" + name + "' was compiled for another release");

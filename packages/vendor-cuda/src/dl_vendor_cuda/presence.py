@@ -33,6 +33,6 @@ def simulated() -> dict[str, str]:
     except ImportError:
         raise RuntimeError(
             "dl-gpu-sim, which runs the PTX of this wheel, is not installed; install it with "
-            "`pip install dl-gpu-sim` (default builds contain PTX, others may not)"
+            "`pip install dl-gpu-sim` (a dl-vendor-cuda that was built without PTX cannot use it)"
         ) from None
     return {DRIVER: str(library())}

@@ -54,9 +54,11 @@ std::string intel_wheel() {
 void check_path(const std::string& path) {
   const std::string shown = std::string(kVariable) + " names '" + path.substr(0, 200) + "', which ";
   if (path[0] != '/')
-    throw kit::Error(DL_UNAVAILABLE, shown + "is not an absolute path; set one or unset it");
+    throw kit::Error(DL_UNAVAILABLE,
+                     shown + "is not an absolute path; set one, or unset the variable");
   if (!kit::any_path({path}))
-    throw kit::Error(DL_UNAVAILABLE, shown + "does not exist; set another driver or unset it");
+    throw kit::Error(DL_UNAVAILABLE,
+                     shown + "does not exist; set another driver, or unset the variable");
   if (!Installation(kit::own_folder()).trusts(path))
     throw kit::Error(DL_UNAVAILABLE,
                      shown +

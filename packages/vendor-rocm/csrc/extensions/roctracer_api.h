@@ -1,5 +1,5 @@
-// The functions and records of ROCTracer that the profiler uses, with the signatures and constants
-// of roctracer.h and ext/prof_protocol.h in ROCm 5 to 7, which tests compare if they are installed.
+// The functions and records of ROCTracer that the profiler uses, as declared in roctracer.h and
+// ext/prof_protocol.h of ROCm 5 to 7. If these headers are installed, tests compare them with this.
 #ifndef DL_ROCM_EXTENSIONS_ROCTRACER_API_H_
 #define DL_ROCM_EXTENSIONS_ROCTRACER_API_H_
 

@@ -87,7 +87,7 @@ bool Stream::capturing() const {
 
 void Stream::check_runs(const char* what) const {
   if (capturing()) {
-    throw Error(DL_INVALID_ARGUMENT, std::string("the stream captures, and ") + what +
+    throw Error(DL_INVALID_ARGUMENT, std::string("the stream is being captured, and ") + what +
                                          " needs a running stream; do that outside of the capture");
   }
 }

@@ -132,7 +132,7 @@ def check_dtype(name: str) -> None:
     found = {str(each).removeprefix("torch.") for each in _dtypes()}
     if name not in found:
         raise ArgumentsError(
-            f"[tune] --dtype {name!r} is not a dtype that torch makes from numbers; available are"
+            f"[tune] torch cannot create a tensor of --dtype {name!r} from numbers; choose one of"
             f" {', '.join(sorted(found))}"
         )
 

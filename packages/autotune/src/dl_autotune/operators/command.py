@@ -132,12 +132,14 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
     """Run ``dl tune model``."""
     plan = _plan(arguments)
     if arguments.runs < 2:
-        raise ArgumentsError("[tune] --runs must be at least 2: one pair is not significant")
+        raise ArgumentsError(
+            "[tune] --runs must be at least 2: the speedup of one pair of runs is not significant"
+        )
     if in_job():
         # The program of this rank would wait for other ranks, which wait for the device.
         raise TuningError(
-            "[tune] a rank of a job cannot tune its program alone: start the job from the tuner, as"
-            " dl tune model -- torchrun --nproc-per-node=2 train.py"
+            "[tune] a rank of a job cannot tune its program alone: let the tuner start the job, for"
+            " example with 'dl tune model -- torchrun --nproc-per-node=2 train.py'"
         )
     from .model import format_model, program_of, tune_model
 

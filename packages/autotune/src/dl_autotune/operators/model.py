@@ -108,12 +108,13 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
         calls = recorded(Path(folder))
         if calls is None:
             raise TuningError(
-                "[tune] the program's calls were not recorded. It has to import torch, and"
-                " dl-optools, which starts the recorder, has to be installed in its environment"
+                "[tune] the program's calls were not recorded. The program has to import torch, and"
+                " its environment needs dl-optools, which starts the recorder"
             )
     if not calls:
         raise MeasurementError(
-            f"[tune] the program has nothing to tune: no call on vendor {vendor} has choices"
+            "[tune] the program has nothing to tune: none of its operators has tunable parameters "
+            f"on vendor {vendor}"
         )
     return calls
 

@@ -146,7 +146,9 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
         return {"identity": identity, **search(subject, settings, seed, job["seconds"])}
     table = {ChoiceKey.parse(key): choice for key, choice in job["table"].items()}
     if message := subject.wrong(table):
-        raise MeasurementError(f"[tune] the selection is wrong when it runs again: {message}")
+        raise MeasurementError(
+            f"[tune] the selected choices give a wrong result when the call runs again: {message}"
+        )
     result = race(
         subject.timed({}), subject.timed(table), RaceSettings(seconds=_LONGEST_RACE), seed=seed
     )

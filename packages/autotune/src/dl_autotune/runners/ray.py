@@ -1,8 +1,8 @@
 """Workers on the machines of a Ray cluster; needs the package ray.
 
-Ray chooses a machine, starts a process there (an actor), and notices its end. This actor owns the
-workers of the machine, which run under guards and limits as local workers do, and the lock of the
-device. Only the tuner accesses the database.
+Ray chooses a machine, starts a process there (an actor), and notices its end. The actor owns the
+lock of the device and the workers of the machine. These run under guards and limits, like local
+workers. Only the tuner accesses the database.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Host:
     def begin(self) -> tuple[str, str]:
         """Lock the device; the system releases the lock when this process ends.
 
-        :returns: the node's name in Ray, and why the device cannot be locked; "" if it is.
+        :returns: the node's name in Ray, and why the device could not be locked; "" if it was.
         """
         import ray
 
@@ -80,7 +80,8 @@ class Machine:
     """Tuner's handle of a host, which is started on first use and restarted after it is lost.
 
     :param options: options of the Ray actor.
-    :param held: vendor and device that it locks; a machine that holds a device is not replaced.
+    :param held: vendor and device that the host locks. A lost host with a lock is restarted on the
+        same machine only.
     """
 
     def __init__(
@@ -102,8 +103,9 @@ class Machine:
         except self._ray.exceptions.RayError as error:
             self.end()
             raise TuningError(
-                f"[ray] no machine of the cluster runs a worker within {_START_SECONDS:g} s: see"
-                f" 'ray status', and whether dl-autotune is installed there ({_first(error)})"
+                f"[ray] no machine of the cluster started a worker within {_START_SECONDS:g} s:"
+                " check 'ray status', and that dl-autotune is installed on the machines"
+                f" ({_first(error)})"
             ) from error
         except BaseException:
             self.end()
@@ -170,8 +172,8 @@ class Machine:
 class RemoteWorker:
     """A worker of a machine, with the interface of :class:`Worker`.
 
-    :param alone: the machine has no other worker; it is then ended with this one, even during a
-        call.
+    :param alone: the machine has no other worker, so that :meth:`stop` ends the machine as well,
+        even during a call.
     """
 
     def __init__(

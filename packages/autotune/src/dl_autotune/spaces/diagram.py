@@ -219,7 +219,9 @@ def _count(edges: Sequence[_Edges]) -> list[_Level]:
         counts = np.zeros(states, dtype=np.float64)
         np.add.at(counts, source[kept], total[kept].astype(np.float64))
         if counts.sum() > 2**62:
-            raise SpaceError("[space] more than 4e18 configurations: fix some of the parameters")
+            raise SpaceError(
+                "[space] more than 4e18 configurations: give some parameters a single value"
+            )
         summed = np.zeros(states, dtype=np.int64)
         np.add.at(summed, source[kept], total[kept])
         alive = summed > 0

@@ -179,8 +179,8 @@ def strategy_named(name: str) -> Callable[..., Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Some strategies import it while they search; numbers drawn by an import must not
-            # count.
+            # Some strategies import scipy.stats.qmc during the search. It is imported here, so that
+            # random numbers drawn by the import do not change the search.
             import scipy.stats.qmc  # noqa: F401
             from kernel_tuner.interface import strategy_map
     except ImportError as error:

@@ -9,7 +9,7 @@ def matrix(shape: str, diagonal: float = 0.0) -> T:
 
 # A matrix in which every step but the last clearly swaps rows.
 EXCHANGED = [1, 2, 8, 2, 8, 1, 8, 1, 3]
-# The second pivot is 0; in the other matrix, the third column is eliminated completely.
+# The second pivot of the 3x3 matrix is 0. The second 2x2 matrix begins with a column of zeros.
 SINGULAR = (("3x3", [2, 4, 1, 1, 2, 4, 4, 8, 1]), ("2x2x2", [1, 0, 0, 1, 0, 0, 0, 1]))
 
 CASES = [

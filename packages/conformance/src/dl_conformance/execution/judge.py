@@ -26,7 +26,7 @@ class Verdict:
     """Result of a comparison.
 
     :ivar worst: error of the worst element in units of its bound.
-    :ivar checked: number of elements that the call had to change to be right.
+    :ivar checked: number of compared elements; 0 if all outputs were right before the call.
     """
 
     faults: list[Fault] = field(default_factory=list)
@@ -75,9 +75,10 @@ def judge(case: Case, got: Mapping[str, Any]) -> tuple[list[Fault], float]:
 def judge_results(
     inputs: CaseInputs, expected: Mapping[str, Any], got: Mapping[str, Any]
 ) -> tuple[list[Fault], float]:
-    """Compare stored results, and return their faults and the worst element.
+    """Compare stored results, and return their faults and the error of the worst element.
 
-    :param got: :class:`Stored`, a list of those, or a scalar by output; missing ones are ignored.
+    :param got: by output: :class:`Stored`, a list of them, or a scalar. Outputs without a result
+        are ignored.
     """
     faults, worst = [], math.nan
     for name, value in expected.items():
@@ -116,7 +117,7 @@ def _is_result_already(original: Any, want: Expected) -> bool:
 
 
 def _compare(call: Call, name: str, got: Any, want: Expected) -> tuple[Fault | None, float]:
-    """Compare one output, and return its fault and worst element."""
+    """Compare one output, and return its fault and the error of its worst element."""
     inputs = call.inputs
     dtype = want.dtype or inputs.dtype_of(name) if name in call.case.dtypes else ""
     if got is None:

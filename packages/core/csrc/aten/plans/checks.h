@@ -7,8 +7,8 @@
 
 namespace dl::core::plans {
 
-// Returns true if all tensors are on the dl device of the first; undefined optional tensors are
-// ignored.
+// Returns true if `other` is on the device of `first`, or is an optional tensor that is missing or
+// undefined.
 inline bool on_same_device(const Tensor& first, const Tensor& other) {
   return first.device() == other.device();
 }
@@ -23,8 +23,8 @@ inline bool same_type(const Tensor& first, const OptionalTensor& other) {
   return !other || !other->defined() || first.dtype() == other->dtype();
 }
 
-// Returns true unless the tensor is a lazy conjugate or negative view, which torch leaves to matrix
-// products to handle.
+// Returns true unless the tensor is a lazy conjugate or negative view, which torch resolves before
+// most operators; it passes such views to matrix products unresolved.
 inline bool as_stored(const Tensor& tensor) { return !tensor.is_conj() && !tensor.is_neg(); }
 inline bool as_stored(const OptionalTensor& tensor) {
   return !tensor || !tensor->defined() || as_stored(*tensor);
@@ -50,7 +50,7 @@ inline int64_t wrap_dim(const Tensor& self, int64_t dim) {
   return dim < 0 ? dim + count_of(self) : dim;
 }
 
-// Returns true if the written and the read tensor share no memory; torch rejects calls where they
+// Returns true if `written` and `read` share no memory; torch rejects calls in which they do.
 inline bool apart(const Tensor& written, const Tensor& read) { return !written.is_alias_of(read); }
 
 inline bool is_dim_of(int64_t dim, int64_t count) { return dim >= -count && dim < count; }

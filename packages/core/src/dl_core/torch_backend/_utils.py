@@ -69,7 +69,7 @@ def existing_index(operation: str, device: DeviceLike) -> int:
     if not 0 <= index < count:
         there = f"dl:0 to dl:{count - 1}" if count > 1 else "dl:0"
         raise RuntimeError(
-            f"[torch.dl.{operation}] there is no dl:{index}, only {there}. `dl doctor` lists the "
-            f"visible devices with reasons; DL_VENDORS can make more visible."
+            f"[torch.dl.{operation}] there is no dl:{index}, only {there}. `dl doctor` shows which "
+            f"devices are visible, and why; DL_VENDORS can make other devices visible."
         )
     return index

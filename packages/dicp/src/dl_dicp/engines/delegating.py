@@ -17,7 +17,7 @@ from .offers import offer_calls
 from .runner import EngineProgram, Memory, places_of, warn_dropped
 
 SIZES_VARY = "the sizes of the graph vary"
-"""Why an engine of a plugin does not run a graph that serves all sizes."""
+"""Reason for which an engine of a plugin cannot run a graph that serves all sizes."""
 
 
 class DelegatingEngine(Engine):

@@ -212,10 +212,10 @@ class EngineProgram:
 
 
 def warn_dropped(name: str, why: str) -> None:
-    """Warn that an engine does not run a graph."""
+    """Warn that an engine cannot run a graph."""
     warnings.warn(
-        f"[dl] the graph engine {name} does not run a graph: {why}. The contract's executor runs "
-        'it; options={"engine": "tiled"} avoids the engine.',
+        f"[dl] the graph engine {name} cannot run this graph: {why}. The contract's executor runs "
+        'the graph instead; to select it without this warning, pass options={"engine": "tiled"}.',
         RuntimeWarning,
         stacklevel=2,
     )

@@ -50,8 +50,8 @@ def minimize(given: Failing, vendor: Vendor, fails: Callable[[Failing], bool]) -
     entry = document["entries"][given.graph.entries[0]]
     if entry["symbols"] or document["states"] or document["constants"] or document["generators"]:
         raise GraphError(
-            f"{given.graph.name} has symbols, states, constants or generators; only a graph with "
-            "inputs alone can be reduced, as recorded by dl dicp"
+            f"{given.graph.name} has symbols, states, constants or generators; only graphs without "
+            "these can be reduced, such as those that dl dicp records"
         )
     if not fails(given):
         raise GraphError(f"{given.graph.name} does not fail with these inputs")
@@ -111,7 +111,7 @@ class _Cutter:
         return found
 
     def _value(self, storage: int, place: int) -> Any:
-        """Return the bytes of a storage before a call of the whole graph."""
+        """Return the bytes of a storage before call number ``place`` of the original graph."""
         if (storage, place) not in self._known:
             graph = self._graph(range(place), {}, [storage])
             with Session(graph, self._vendor, whole=True) as session:

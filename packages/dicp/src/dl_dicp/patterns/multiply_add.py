@@ -18,8 +18,8 @@ class MultiplyAdd:
     name = "multiply-add"
     default = True
     conditions: Mapping[str, str] = {
-        "alpha": "the other summand has a factor alpha",
-        "broadcast": "the product is smaller than the sum",
+        "alpha": "alpha scales the operand of the sum that is not the product",
+        "broadcast": "the product has a smaller shape than the sum",
         PRIVATE: PRIVATE_WORDS,
     }
 

@@ -118,7 +118,10 @@ def _call(name: str, arguments: list[Any], addresses: Addresses) -> Call:
     operator = load_schema()[name]
     parameters = operator.params[1:]
     if len(parameters) != len(arguments):
-        raise HostCallError(f"{name} was recorded with {len(arguments)} arguments")
+        raise HostCallError(
+            f"{name} was recorded with {len(arguments)} arguments; the contract declares "
+            f"{len(parameters)}"
+        )
     return Call(
         name,
         {

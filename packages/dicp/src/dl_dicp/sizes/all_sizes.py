@@ -147,7 +147,7 @@ def for_all_sizes(
     except NotCompiledError as error:
         raise FixedSizesError(str(error)) from error
     except ZeroDivisionError as error:
-        raise FixedSizesError(f"a size divides by zero: {error}") from error
+        raise FixedSizesError(f"an expression of sizes divides by zero: {error}") from error
     if not done.fired:
         done.assumed.clear()
     return Sized(whole, tried[0], tried[0].scope, shapes, here, claims, done)

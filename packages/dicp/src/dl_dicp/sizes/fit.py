@@ -26,7 +26,7 @@ TRIES = 1000
 """Number of tuples to draw; many of them may violate the guards."""
 
 _NO_EXPRESSION = (
-    "a number was {} at the first sizes, {} at others; no expression of sizes gives both"
+    "a number is {} for the first sizes and {} for the second; no expression of sizes gives both"
 )
 
 
@@ -73,9 +73,7 @@ class Fit:
             )
             term = Term(number, one, other, tuple(elsewhere))
             if one == other:
-                raise AmbiguousError(
-                    f"{number!r} has the same value, {one}, at both tuples of sizes"
-                )
+                raise AmbiguousError(f"{number!r} is {one} for both recorded tuples of sizes")
             known = self._exact.setdefault((one, other), term)
             if known.elsewhere != term.elsewhere:
                 raise AmbiguousError(f"{number!r} and {known.expression!r} have the same values")

@@ -78,7 +78,7 @@ def compile_model(model: Any, backend: str, dynamic: str | bool = "false") -> li
     if backend not in ("dl", *VENDORS):
         if not is_known(backend):
             known = ", ".join(("dl", *VENDORS, *names()))
-            raise ValueError(f"[compile_model] unknown backend {backend!r}; there are {known}")
+            raise ValueError(f"[compile_model] unknown backend {backend!r}; available: {known}")
         backend, options = "dl", {"engine": backend}
     return [
         CompiledModel(

@@ -13,7 +13,7 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selection of one test in ``parts`` by seed, among the tests with ``text`` in their names."""
+    """Selects one in ``parts`` of the tests whose names contain ``text``; ``seed`` tells which."""
 
     parts: int = 1
     seed: str = "0"

@@ -25,7 +25,7 @@ class Deadline:
         """
         if now >= self._end:
             noted = 0.0 if self._notes is None else last_note(self._notes)[0] + self._seconds
-            # The note is not trusted, because the worker may have written any time.
+            # The note is not trusted: the worker may have written an arbitrary time into it.
             if not now < noted <= now + self._seconds:
                 raise TimeoutError
             self._end = noted

@@ -1,4 +1,4 @@
-// Bounds checks of index tensors: they are data, so they are checked before they address memory.
+// Bounds checks of index tensors. Indices are data: they are checked before they address memory.
 #ifndef DL_KERNELS_INDEX_INDEXES_H_
 #define DL_KERNELS_INDEX_INDEXES_H_
 
@@ -44,7 +44,7 @@ inline diopiError_t check_items(const Launch&, const char* op, int64_t count,
 }
 #endif
 
-// Check that every index is in [low, high). `checked` holds the indices to read with.
+// Check that every index is in [low, high). The operator must read the indices from `checked`.
 inline diopiError_t check_indexes(const Launch& launch, const char* op, const int64_t* indexes,
                                   int64_t count, int64_t low, int64_t high,
                                   CheckedIndexes& checked) {
@@ -65,7 +65,7 @@ inline TensorRef without_repeats(const TensorRef& index, int64_t (&sizes)[kMaxDi
   return small;
 }
 
-// Row-major strides over the elements of without_repeats(), to iterate with the repetitions.
+// Row-major strides over without_repeats(): 0 where it removed repetitions, which are then visited.
 inline void repeating_strides(const TensorRef& small, int64_t (&strides)[kMaxDims]) {
   int64_t next = 1;
   for (int64_t d = small.ndim - 1; d >= 0; --d) {

@@ -90,4 +90,4 @@ class State:
             fields = {name: value for name, value in document.items() if name != "format"}
             return cls(**{**fields, "runs": [Run(**run) for run in fields["runs"]]})
         except (KeyError, TypeError) as error:
-            raise StateError(f"{path} is not the whole state of a bisection: {error}") from None
+            raise StateError(f"{path} is an incomplete state of a bisection: {error}") from None

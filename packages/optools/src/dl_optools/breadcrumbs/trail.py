@@ -26,7 +26,7 @@ _CURRENT = re.compile(r"^Current thread 0x([0-9a-f]+)", re.MULTILINE)
 _COLLECTIVE = re.compile(r"(c10d|_c10d_functional|_dtensor|symm_mem)\.")
 """Collectives, which wait for other processes."""
 _FROM_OUTSIDE = {128 + x for x in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-"""Exit statuses after signals from other processes, or SIGKILL of the kernel if memory is short."""
+"""Exit statuses after a signal from another process, or after SIGKILL because memory is short."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class DeadOperator:
         return self.crumb.name
 
     def text(self) -> str:
-        """Return a predicate: ``killed by SIGSEGV while aten.mm.default(…) ran``."""
+        """Return what happened, without a subject: ``killed by SIGSEGV while aten.mm… ran``."""
         return f"{self.how} while {printable(self.crumb.text)} ran"
 
 
@@ -78,7 +78,7 @@ class Trail:
     def dead(self, status: int, notes: Sequence[str]) -> DeadOperator | None:
         """Return the operator in which the run died or hung; None if there was none.
 
-        Call it at once when the run has ended: the operators' times are measured until now.
+        Call it as soon as the run has ended: running times are measured up to this call.
 
         :param status: exit status of the run; :data:`TIMED_OUT`: it was killed because it took too
             long, or because it was stuck.
@@ -96,7 +96,7 @@ class Trail:
                 continue
             thread = self._fatal_thread(crumb.process)
             if thread is not None:
-                # The signal was raised in one thread; those of other threads are not to blame.
+                # The signal was raised in one thread; operators in other threads are not to blame.
                 if thread == crumb.thread:
                     crashed.append(DeadOperator(crumb, self._how(crumb.process, status)))
             elif crumb.process in lost and status not in _FROM_OUTSIDE:

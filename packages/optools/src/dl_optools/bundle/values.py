@@ -5,8 +5,8 @@ one key: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"size": [..
 ``{"slice": [start, stop, step]}``, ``{"ellipsis": true}``, ``{"float": "nan"}``,
 ``{"complex": [re, im]}``, ``{"dtype": "float32"}``, ``{"layout": "strided"}``,
 ``{"memory_format": "channels_last"}``, ``{"qscheme": ...}``, ``{"device": "dl:0"}``,
-``{"generator": {...}}``, ``{"tensor": 3}`` (of the bundle's table) and, for results and named
-tuples, ``{"named": [type, items]}``.
+``{"generator": {...}}``, ``{"tensor": 3}`` (an index into the bundle's table of tensors) and, for
+named tuples and structures of ``torch.return_types``, ``{"named": [type, items]}``.
 
 Values that depend on the machine are decoded as references, which :func:`substitute` replaces.
 """
@@ -67,7 +67,7 @@ class GeneratorRef:
 
 @dataclass(frozen=True)
 class Named:
-    """A named tuple or a ``torch.return_types`` structure, without its type but with its name."""
+    """A named tuple or a ``torch.return_types`` structure: the name of its type, and its items."""
 
     name: str
     items: tuple[Any, ...]
@@ -77,9 +77,9 @@ class Named:
 
 
 class Table:
-    """Assigns an index to each distinct tensor of some trees, in the order of the trees.
+    """Assigns an index to each distinct tensor in encoded arguments, in the order of encoding.
 
-    :param start: index of the first one.
+    :param start: index of the first tensor.
     :ivar tensors: all tensors, including states of generators; ``own`` excludes these.
     """
 
@@ -191,7 +191,7 @@ def decode(value: Any, tensors: int, where: str, depth: int = 0) -> Any:
     if type(value) is list:
         return [decode(x, tensors, where, depth + 1) for x in value]
     if type(value) is not dict or len(value) != 1:
-        raise BundleError(f"{where} holds an object that cannot be an argument")
+        raise BundleError(f"{where} is not a JSON value with a known encoding")
     (kind, content), *_ = value.items()
     return _decode_object(kind, content, tensors, where, depth + 1)
 
@@ -239,7 +239,7 @@ def _decode_object(kind: str, content: Any, tensors: int, where: str, depth: int
         parts = _list(content, where)
         if len(parts) == 2 and isinstance(parts[0], str):
             return Named(parts[0], tuple(items(None, parts[1])))
-    raise BundleError(f"{where} holds {kind!r} with a content that cannot be an argument")
+    raise BundleError(f"{where}: {kind!r} is unknown or has invalid content")
 
 
 def _list(value: Any, where: str) -> list[Any]:
@@ -251,7 +251,9 @@ def _list(value: Any, where: str) -> list[Any]:
 def _decode_dict(pairs: list[list[Any]], where: str) -> dict[Any, Any]:
     for key, _ in pairs:
         if not isinstance(key, (str, int, bool, type(None))):
-            raise BundleError(f"{where} has a dictionary with a key that is neither text nor int")
+            raise BundleError(
+                f"{where} has a dictionary with a key other than a str, int, bool or None"
+            )
     return dict(pairs)
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """Threads that process jobs in the order of submission, each on one processor.
+    """Threads that process jobs in the order of submission, without intra-op parallelism.
 
     Memory is reserved before a job is created, so that the limit includes the data of the job.
 
@@ -50,7 +50,8 @@ class Background(Generic[T]):
         """Reserve memory for one job.
 
         :param size: its bytes.
-        :param wait: block until memory is free; False: the job alone exceeds the limit.
+        :param wait: block until there is room.
+        :returns: False if there is no room, or if the job alone exceeds the limit.
         """
         with self._change:
             if size > self._memory:
@@ -64,7 +65,7 @@ class Background(Generic[T]):
             return True
 
     def release(self, size: int) -> None:
-        """Return a reservation for which no job was created."""
+        """Free a reservation for which no job was created."""
         with self._change:
             self._jobs -= 1
             self._reserved -= size
@@ -99,10 +100,11 @@ class Background(Generic[T]):
     def _compute_alone(self) -> None:
         """Use no OpenMP threads from this thread.
 
-        If several threads have teams, with more members than processors, the OpenMP runtime stops
-        spinning: then each operator of the program waits for its team to be woken.
+        If the OpenMP teams of all threads together have more members than there are processors, the
+        OpenMP runtime stops spinning: each operator then waits for its team to be woken.
         """
-        # Read it first, because a thread inherits the program's number at the first read.
+        # Read the number of threads first: a thread inherits the program's setting at the first
+        # read, which would otherwise replace the setting below.
         torch.get_num_threads()
         torch.set_num_threads(1)
         self._alone.wait()

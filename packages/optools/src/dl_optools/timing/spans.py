@@ -89,7 +89,7 @@ class Entry:
 
 @dataclass(slots=True)
 class TimedCall:
-    """One call of a function, with the runs of its part of backward."""
+    """One call of a function, and how often each of its autograd nodes ran."""
 
     entry: Entry
     number: int
@@ -116,9 +116,10 @@ class Span:
 
     :ivar finish: for communication, the mark of its completion, which is after ``stop`` if it
         overlaps with the program.
-    :ivar node: index of autograd's node, in backward of a function.
-    :ivar module: running module, :ivar stack: stack of the program, and :ivar memory: bytes of
-        the device's tensors at its end; for timelines only.
+    :ivar node: for spans in the backward pass of a function, the index of the autograd node.
+    :ivar module: running module; for timelines only.
+    :ivar stack: stack of the program; for timelines only.
+    :ivar memory: bytes of the device's tensors when the span ends; for timelines only.
     """
 
     __slots__ = (
@@ -196,7 +197,7 @@ class Profile:
 
 
 class StepRecord:
-    """The spans of one step, until the device has reached its end."""
+    """The spans of one step, kept until the device has finished the step."""
 
     def __init__(self, profile: Profile, start: Any) -> None:
         self.profile = profile

@@ -1,4 +1,4 @@
-"""Tests of every operator on lists of tensors in torch's databases."""
+"""Tests of the operators in torch's databases that process lists of tensors."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def copies(sent: list[torch.Tensor], device: str) -> str | None:
 
 
 def _works(way: Callable[[list[torch.Tensor]], object], tensors: list[torch.Tensor]) -> bool:
-    """Return True if torch supports it on the CPU: it cannot pickle complex32, for example."""
+    """Return True if ``way`` works on the CPU. torch cannot pickle complex32, for example."""
     try:
         way(tensors)
     except Exception:  # noqa: BLE001 - whatever torch raises on the CPU, dl may raise too

@@ -103,7 +103,7 @@ class Rule:
         dtype: torch.dtype = torch.float32,
     ) -> None:
         if not variants:
-            raise ValueError("[Rule] without a variant there is no spread")
+            raise ValueError("[Rule] variants is empty; the spread is measured on at least one")
         for results in (reference, *variants.values()):
             broken = [name for name, value in results.items() if not value.isfinite().all()]
             if broken:

@@ -21,7 +21,7 @@ DRAWS = 40
 """Number of calls whose results are pooled: enough to distinguish standard deviations of 1 and 1.2.
 """
 FEW_DRAWS = 10
-"""Number of calls if elements share draws, where more calls give little information."""
+"""Number of calls if elements share draws; further calls would add little information."""
 
 
 def compare_random(
@@ -37,7 +37,7 @@ def compare_random(
     again = _draw(run, original, device, seed=SEED)
     first = [t.detach().cpu() for t in got.values() if isinstance(t, torch.Tensor)]
     if not _same(first, again):
-        return "the same seed gives other numbers"
+        return "the same seed gives different numbers in another call"
     draws = DRAWS if independent else FEW_DRAWS
     pooled = {
         where: [_draw(run, original, where, seed=100 + at) for at in range(draws)]
@@ -70,7 +70,8 @@ def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor, draws: int) -> s
     """Run a two-sample Kolmogorov-Smirnov test over all elements of all draws.
 
     Each empirical distribution function is within Massart's bound of the true one (see
-    ``diopi_proto.tolerance.distribution``), so two samples of one distribution are within the sum.
+    ``diopi_proto.tolerance.distribution``), so those of two samples of the same distribution differ
+    by at most the sum of their bounds.
     The bound is for ``draws`` independent elements.
     """
     left, right = (np.sort(_reals(each)) for each in (got, cpu))

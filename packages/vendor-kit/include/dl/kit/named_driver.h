@@ -31,8 +31,9 @@ class NamedDriver {
   std::string why_not() const {
     if (!is_given()) return {};
     const std::string shown = variable_ + "='" + path_.substr(0, 200) + "' ";
-    if (path_[0] != '/') return shown + "is not an absolute path; set one or unset it";
-    if (!any_path({path_})) return shown + "does not exist; set another driver or unset it";
+    if (path_[0] != '/') return shown + "is not an absolute path; set one, or unset the variable";
+    if (!any_path({path_}))
+      return shown + "does not exist; set another driver, or unset the variable";
     if (!Installation(own_folder()).trusts(path_))
       return shown +
              "is not loaded, because other users could have put it there; use a driver in a folder "

@@ -288,7 +288,8 @@ class _Checker:
             raise DataError(
                 text.where,
                 subject,
-                "workspace: a case with one call is expected; name the function of each size",
+                "workspace: one size needs a case with one call; for several calls, write a "
+                "mapping from the function to the size",
             )
         step = self._guard(text, subject, partial(parse_step, text.text))
         if not step.call.helper:
@@ -373,7 +374,7 @@ class _Checker:
                 self._check_tensor("format", name, where, subject)
             known = self._library.formats
             if chosen not in known:
-                listed = f"none of {', '.join(known)}" if known else "unknown"
+                listed = f"not one of {', '.join(known)}" if known else "unknown"
                 raise DataError(
                     where,
                     subject,

@@ -103,7 +103,7 @@ def _types(given: Value | None) -> dict[str, str]:
             raise DataError(
                 where,
                 f"types, {type_}",
-                f"{kind!r} is none of {', '.join(sorted(TYPE_KINDS))}"
+                f"{kind!r} is not one of {', '.join(sorted(TYPE_KINDS))}"
                 f"{close_names(kind, TYPE_KINDS)}",
             )
         if type_ in found:

@@ -73,13 +73,13 @@ def _case(name: str, value: Value, number: int) -> Case:
 
     given = [key for key in ("call", "calls", "function") if key in keys]
     if len(given) != 1:
-        raise DataError(value.where, subject, "needs exactly one of call, calls and function")
+        raise DataError(value.where, subject, "needs exactly one of 'call', 'calls', 'function'")
     function = keys["function"].text(subject) if "function" in keys else ""
     if function and not all(_IDENTIFIER.fullmatch(x) for x in function.split("::")):
         raise DataError(keys["function"].where, subject, f"{function!r} is not a C++ function")
     if "function" in keys and {"temporaries", "each", "contiguous", "upcast", "format"} & set(keys):
         raise DataError(
-            value.where, subject, "a handwritten function has only when, needs and dtypes"
+            value.where, subject, "next to 'function', only 'when', 'needs' and 'dtypes' are valid"
         )
     dtypes: dict[str, tuple[str, ...]] = {}
     if "dtypes" in keys:
@@ -88,7 +88,7 @@ def _case(name: str, value: Value, number: int) -> Case:
     formats = _by_name(keys.get("format"), subject)
     calls = many("calls") or ((one("call"),) if "call" in keys else ())
     if not calls and not function:
-        raise DataError(value.where, subject, "calls is empty")
+        raise DataError(value.where, subject, "'calls' is empty")
     return Case(
         where=value.where,
         number=number,

@@ -59,12 +59,13 @@ class Library:
     :ivar shape: how functions are called; one of :data:`SHAPES`.
     :ivar opened: names of shared libraries, in the order of lookups; ``*`` matches any text.
     :ivar types: kind of each C type in the signature table.
-    :ivar dtypes: the library's number of each dtype.
-    :ivar formats: the library's number of each memory format.
-    :ivar format_by_rank: format of a tensor with so many dimensions; ``None``: of all others.
+    :ivar dtypes: the library's enum value for each dtype.
+    :ivar formats: the library's enum value for each memory format.
+    :ivar format_by_rank: memory format by number of dimensions; the key ``None`` stands for all
+        numbers that are not listed.
     :ivar copy: function ``(to, from)`` that copies between any strides; empty: none.
     :ivar vendor_class: C++ class of the vendor, with the method ``operator_library(ctx)``.
-    :ivar vendor_header: header that defines it.
+    :ivar vendor_header: header that defines this class.
     :ivar declarations: headers that declare the types; empty: they are declared as opaque structs.
     :ivar header: the library's own header, which the signature table must agree with; empty: none.
     :ivar status: C type that the functions return.
@@ -124,9 +125,10 @@ class Case:
     :ivar format: memory formats of parameters; the key ``""`` stands for every tensor.
     :ivar contiguous: parameters that are passed as contiguous copies.
     :ivar upcast: parameters of half precision that are passed as float32 copies.
-    :ivar temporaries: tensors for the time of the call.
+    :ivar temporaries: temporary tensors, which exist for the duration of the calls.
     :ivar calls: the calls, in order.
-    :ivar each: parameter with the number of repetitions, whose index is ``i``; None: once.
+    :ivar each: parameter with the number of times that the calls are made; ``i`` is the index of
+        the repetition. None: they are made once.
     :ivar workspaces: call or helper that returns the size of a function's workspace, by function;
         the key ``""`` stands for the only call.
     :ivar unused: parameters that the calls do not need.

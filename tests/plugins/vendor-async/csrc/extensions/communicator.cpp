@@ -21,7 +21,7 @@ void* join(Instance& all, int32_t index, const dl_communicator_id_t& id, int32_t
   if (ranks < 1 || ranks > 1024 || rank < 0 || rank >= ranks) {
     throw Error(DL_INVALID_ARGUMENT, "rank " + std::to_string(rank) + " of " +
                                          std::to_string(ranks) +
-                                         " ranks; there are 1 to 1024, numbered from 0");
+                                         " is invalid; supported: 1 to 1024 ranks, ranks from 0");
   }
   if (!(seconds >= 0))
     throw Error(DL_INVALID_ARGUMENT,
@@ -38,7 +38,7 @@ dl_status_t* create(dl_vendor_t* vendor, int32_t index, const dl_communicator_id
   });
 }
 
-// Long ids: the short one, followed by bytes that depend on their position, which are checked.
+// Long ids: a short id, followed by filler bytes that depend on their position and are checked.
 
 unsigned char filler(uint64_t position) {
   return static_cast<unsigned char>(1 + position * 2654435761U % 255);
@@ -116,7 +116,7 @@ struct Buffer {
   bool used;       // by this rank
 };
 
-/** One call of a communicator, as its slots see it. */
+/** Checks and submits one call of a communicator, for its slots. */
 class Caller {
  public:
   Caller(Instance& all, void* handle) : all_(all), communicator_(all.communicators().find(handle)) {
@@ -130,7 +130,7 @@ class Caller {
   void check_rank(const char* what, int32_t rank) const {
     if (rank < 0 || rank >= communicator_->world->ranks()) {
       throw Error(DL_INVALID_ARGUMENT,
-                  std::string(what) + " " + std::to_string(rank) + " is none of " +
+                  std::string(what) + " " + std::to_string(rank) + " is not one of the " +
                       std::to_string(communicator_->world->ranks()) + " ranks");
     }
   }
@@ -142,7 +142,7 @@ class Caller {
     const auto stream = device.stream(stream_handle);
     if (stream->capturing())
       throw Error(DL_NOT_SUPPORTED,
-                  "the stream captures, and this vendor's graphs have no "
+                  "the stream is being captured, and this vendor's graphs cannot contain "
                   "collectives; enqueue them outside of the capture");
     const Share share = {bytes(device, terms, send), bytes(device, terms, receive), nullptr};
     // A message has two ends: its sender and its receiver.
@@ -165,7 +165,7 @@ class Caller {
                                         " is not a dl_reduce_t that this vendor knows");
     if (!can_reduce(terms.dtype))
       throw Error(DL_NOT_SUPPORTED, "dtype " + std::to_string(terms.dtype) +
-                                        " is not reduced; cast to float32 or an integer first");
+                                        " cannot be reduced; cast to float32 or an integer first");
   }
 
   std::byte* bytes(Device& device, const Terms& terms, const Buffer& buffer) const {

@@ -64,7 +64,7 @@ std::optional<Sequence> integer_sequence(int64_t count, int64_t start, int64_t s
   return Sequence{count, start, end, step};
 }
 
-// Returns true if the steps lead from `start` towards `end`. Otherwise torch's kernels raise the
+// Returns true if the steps lead from `start` towards `end`. torch's kernels reject others.
 bool reaches_end(double start, double end, double step) {
   return step > 0 ? start <= end : step < 0 && start >= end;
 }

@@ -85,7 +85,7 @@ Triple unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool return_
                                                     return_counts);
 }
 
-// Inverse indices and counts, computed from the starts of runs among n elements. NaN differs from
+// Inverse indices and counts, from the starts of runs among n elements. NaN differs from itself.
 Triple runs(const at::Tensor& starts, int64_t n, at::Tensor values, const at::Tensor& first,
             bool return_inverse, bool return_counts) {
   const auto options = starts.options().dtype(at::kLong);

@@ -37,7 +37,7 @@ at::Tensor starts(const at::Tensor& samples, int64_t input, int64_t output, int6
   return at::cat({begins, last}, -1);
 }
 
-// Undefined if torch raises an error, or if computing in this dtype would round differently.
+// Returns undefined tensors if torch raises an error, or would round differently in this dtype.
 Pair pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef output,
           const at::Tensor& samples, int64_t spatial) {
   const bool batched = self.dim() == spatial + 2;

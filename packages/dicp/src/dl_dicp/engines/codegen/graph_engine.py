@@ -20,7 +20,8 @@ from dl_dicp.engines.codegen.loops import UnsuitedError
 from dl_dicp.engines.interface import RejectedError, Runner
 
 FEWEST_ELEMENTS = 1 << 17
-"""Minimum number of elements of a group's results: for smaller ones, a launch takes longer."""
+"""Minimum number of elements of a group's results. For fewer elements, starting the kernel takes
+longer than the separate operators."""
 SECONDS = 60.0
 """Timeout of the compiler for the kernels of one graph, in seconds."""
 
@@ -44,7 +45,7 @@ class Codegen:
         suits = cache(lambda place: self._suits(entry, groups[place]))
         accepted = set[int]()
         for group in filter(_is_worth, groups):
-            # Calls between the calls of a kernel must be in a kernel as well.
+            # Calls interleaved with the calls of this kernel must be in kernels as well.
             first, last = group.calls[0].number, group.calls[-1].number
             near = [n for n, x in enumerate(groups) if first <= x.calls[0].number < last]
             if all(map(suits, near)):
@@ -133,7 +134,7 @@ class _Kernels:
 
 
 def functions_of(entry: Mapping[str, Any], dialect: Dialect) -> Iterator[Function]:
-    """Return the kernel functions of an entry, all of whose calls are in groups.
+    """Return the kernel functions of an entry.
 
     :raises RejectedError: a call is not in any group.
     """

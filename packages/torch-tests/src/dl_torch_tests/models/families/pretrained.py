@@ -14,7 +14,8 @@ from ..one_step import Batch
 
 # Settings of configurations that make a forward pass random.
 CHANCE = re.compile(r"drop|jitter|mask_\w+_prob")
-# The usual 0.02 is for a thousand features; with few, layers would hardly affect each other.
+# The usual 0.02 suits about a thousand features. With the few features of the test models, layers
+# would hardly change their inputs.
 INITIALIZER_RANGE = 0.1
 
 
@@ -31,7 +32,7 @@ def pretrained(model: str, **settings: Any) -> Callable[[], nn.Module]:
         _settle(config)
         made: nn.Module = kind(config)
         for weight in made.parameters():
-            # Routers that start at zero make all experts equal, so that devices may choose any.
+            # Routers that start at zero rate all experts equally; each device might choose others.
             if weight.ndim > 1 and not weight.any():
                 nn.init.normal_(weight, std=INITIALIZER_RANGE)
         return made
@@ -64,8 +65,10 @@ def toward_target(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.T
 
 
 def first_output(found: Any) -> torch.Tensor:
-    """Return the first floating-point tensor among the outputs that is not a loss."""
+    """Return the first output of at least one dimension that is not a loss."""
     for name, value in found.items():
         if isinstance(value, torch.Tensor) and value.ndim and not name.endswith("loss"):
             return value
-    raise ValueError(f"[first_output] {type(found).__name__} holds no tensor but losses")
+    raise ValueError(
+        f"[first_output] {type(found).__name__} has no tensor with dimensions other than losses"
+    )

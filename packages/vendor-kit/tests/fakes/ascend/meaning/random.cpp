@@ -1,5 +1,5 @@
-// Random numbers. The generator of the fake gives other numbers than the contract for a seed, as
-// that of aclnn does; shapes and distributions are right.
+// Random numbers. For the same seed, the generator of the fake, like the generator of aclnn, gives
+// other numbers than the contract's generator; shapes and distributions are right.
 #include "arguments.gen.h"
 
 using namespace fake_aclnn;
@@ -20,7 +20,7 @@ MEANING(Randperm) { RUN(diopiRandperm, out, n, Generator(seed, offset)); }
 MEANING(Multinomial) {
   RUN(diopiMultinomial, out, self, numsamples, replacement, Generator(seed, offset));
 }
-// One bit per element, 1 for those that are kept; prob is that of a zero.
+// One bit per element, 1 for elements that are kept; `prob` is the probability of a 0 bit.
 MEANING(DropoutGenMask) {
   const int64_t count = product(shape.values);
   demand(out.numel() * 8 >= count, "out has less than one bit per element");

@@ -1,4 +1,4 @@
-// Meanings: what the functions of aclnn compute, by the names of their documented arguments.
+// Meanings: what the functions of aclnn compute, written with their documented argument names.
 //
 //   MEANING(Sub) { RUN(diopiSub, out, self, other, alpha); }
 //

@@ -50,7 +50,7 @@ bool counts_padding(const Described& desc) {
              mode == CNNL_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING,
          "the mode is not simulated");
   for (const int64_t each : desc.list("dilation").values)
-    demand(each == 1, "averages have no dilation");
+    demand(each == 1, "average pooling with dilation is not simulated");
   return mode == CNNL_POOLING_AVERAGE_COUNT_INCLUDE_PADDING;
 }
 
@@ -65,7 +65,7 @@ MEANING(PoolingForward) {
 // The gradient of an average needs neither y nor the elements of x.
 MEANING(PoolingBackward) {
   demand(!alpha && !beta, "alpha and beta are not simulated");
-  demand(!y && bool(x), "averages take x, and NULL for y");
+  demand(!y && bool(x), "average pooling needs x, and y must be NULL");
   RUN(diopiAvgPool2dBackward, nchw(diff_x), nchw(diff_y), nchw(x), pooling_desc.list("window"),
       pooling_desc.list("stride"), pooling_desc.list("padding"), pooling_desc["ceil_mode"] != 0,
       counts_padding(pooling_desc), nullptr);

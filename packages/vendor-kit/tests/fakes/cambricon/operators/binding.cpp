@@ -48,7 +48,7 @@ int check_tensor(const std::string& where, const Check& check, const Bound& tens
   return CNNL_STATUS_SUCCESS;
 }
 
-// Outputs that share memory with another argument, unless both are the same tensor.
+// Rejects outputs that share memory with another argument, unless both are the same tensor.
 int check_overlap(const Function& function, const std::vector<BoundArgument>& bound) {
   struct Region {
     const Check* check;
@@ -138,7 +138,7 @@ int bind_arguments(const Function& function, const fake_cambricon::Value* values
         break;
       }
       case ArgumentKind::k_tensors: {
-        // The number of entries is the argument before the descriptors, or behind the pointers.
+        // The number of entries is the argument before the descriptors, or after the pointers.
         const auto* const descriptors = static_cast<const void* const*>(values[i - 1].object);
         const auto* const pointers = static_cast<const void* const*>(value.object);
         int64_t count = -1;
