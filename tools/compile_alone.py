@@ -1,7 +1,7 @@
 """Compile every C++ file of dl-core by itself, without code generation: ``tools/nox -s units``.
 
 The build compiles several files as one unit (setup.py), in which a file may depend on an include of
-another one. Here each file must compile alone.
+another file. Here each file must compile alone.
 """
 
 from __future__ import annotations

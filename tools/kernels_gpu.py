@@ -1,4 +1,5 @@
-"""Compile the operators of dl-kernels with the GPU compilers in PATH; print how to get the others.
+"""Compile the operators of dl-kernels with the GPU compilers in PATH; print how to get missing
+compilers.
 
 nvcc compiles every family to intermediate code, because only then does it notice calls of host
 functions. ``--objects`` compiles to machine code.

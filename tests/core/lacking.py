@@ -1,7 +1,7 @@
 """An operator that no vendor supports, for tests of the fallback.
 
-It has one tensor, of square matrices, and one result. When vendors support it, choose another one
-here.
+It has one tensor, of square matrices, and one result. When vendors support it, choose another
+operator here.
 """
 
 from __future__ import annotations

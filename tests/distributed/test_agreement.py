@@ -83,7 +83,7 @@ def test_other_devices_keep_what_is_theirs(caplog: pytest.LogCaptureFixture) -> 
     [
         ("unreadable", "rank 1: my.sqlite: disk I/O error"),
         ("refuses", "rank 1: ValueError: no such choice"),
-        ("alters", "ranks 0, 1 have different ones for gpu"),
+        ("alters", "ranks 0, 1 have different choices for gpu"),
         ("off", r"rank 1 disables them \(DL_TUNING=off\), but others do not"),
     ],
 )

@@ -1,7 +1,7 @@
 """The emulated GPU as a vendor, which is built once for all tests.
 
 Compiling all families takes minutes, so that only a part is built: the families that these tests
-call, and one in twelve of the others, selected by the commit. ``DL_TEST_SAMPLE=1`` builds all.
+call, and one in twelve other families, selected by the commit. ``DL_TEST_SAMPLE=1`` builds all.
 """
 
 from __future__ import annotations

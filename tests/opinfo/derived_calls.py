@@ -1,8 +1,8 @@
-"""Calls of every overload: recorded calls of it, recorded calls of its other forms with adapted
+"""Calls of every overload: its recorded calls, recorded calls of its other forms with adapted
 arguments, and handwritten calls.
 
 The forms of an operator have the same argument names, so that a recorded call of one form is a call
-of the others: with memory for the results of out= forms, and on a copy for in-place forms.
+of the other forms: with memory for the results of out= forms, and on a copy for in-place forms.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ TOLD_RESULTS = {
     "_embedding_bag_forward_only": 1,
     "_scaled_dot_product_fused_attention_overrideable": 1,
 }
-"""Number of results that are defined for every device; the others are a device's internal state for
-the gradient."""
+"""Number of results that are defined for every device; further results are a device's internal
+state for the gradient."""
 
 HOST_ARGUMENTS = frozenset({"scalars"})
 """Arguments of scalars packed in a tensor: torch requires them on the CPU, on any device."""

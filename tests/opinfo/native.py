@@ -37,7 +37,7 @@ NATIVE_CALLS = Path(__file__).with_name("native_calls.txt")
 
 # Tables of the modules native_<topic>.py of this folder: plain samples that dl-core leaves to the
 # CPU (a pattern for describe(), and the reason), and overloads with cases of their own. The OpInfo
-# operators that call the others are recorded: see record.py.
+# operators that call other overloads are recorded: see record.py.
 DECLARED: dict[str, tuple[str, str]] = {}
 CASES: dict[str, Any] = dict(DIRECT)
 

@@ -44,7 +44,7 @@ def build_environment() -> dict[str, str]:
 
 
 def install(projects: Sequence[Project]) -> None:
-    """Install the projects that are not installed yet, and rebuild the libraries of the others.
+    """Install the projects that are not installed yet, and rebuild the libraries of installed ones.
 
     :raises BuildError: a package does not build.
     """
@@ -68,7 +68,7 @@ def install(projects: Sequence[Project]) -> None:
             stamp_of(project).parent.mkdir(parents=True, exist_ok=True)
             stamp_of(project).write_text(digests[project.name])
         print(f"{project.name}: {time.monotonic() - start:.0f} s", flush=True)
-    # Last, because these need the others; pip installs their other requirements.
+    # Last, because these need the projects above; pip installs their other requirements.
     if pure := [x for x in stale if not x.compiles and x.name not in built_with]:
         editable(projects=pure)
     for project in stale:

@@ -113,7 +113,7 @@ def test_mistakes_are_reported(
 ) -> None:
     database = ("--database", str(path))
     assert tune("show", "none", *database) == 2
-    assert f"no study begins with 'none'; there are {study.key}" in capsys.readouterr().err
+    assert f"no study begins with 'none'; available: {study.key}" in capsys.readouterr().err
     taken = tmp_path / "taken"
     taken.write_text("mine")
     assert tune("export", study.key, str(taken), *database) == 2

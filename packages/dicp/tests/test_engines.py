@@ -149,5 +149,5 @@ def test_an_unknown_engine_is_refused_by_the_suites(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["dicp", "test", "ops", "--engine", "none"]) == 2
-    assert "--engine none: unknown engine; there are contract, tiled" in capsys.readouterr().err
+    assert "--engine none: unknown engine; available: contract, tiled" in capsys.readouterr().err
     assert main(["dicp", "test", "patterns", "--engine", "tiled"]) == 2

@@ -52,7 +52,7 @@ def run_program(source: Path, language: str, folder: Path) -> int:
 
 
 def included(header: str, text: str) -> str:
-    """Return code that includes ``header``, through another one for runtime_inline.h."""
+    """Return code that includes ``header``; diopirt.h includes runtime_inline.h."""
     through = "diopi/diopirt.h" if header == "diopi/runtime_inline.h" else header
     return f'#include "{through}"\n{text}\n'
 

@@ -262,7 +262,7 @@ for _ in range(3000):
 
 
 def test_launches_that_overlap_are_told_apart(tmp_path: Path) -> None:
-    """A launch is not taken for an earlier one that overlapped with another one."""
+    """A launch is not taken for an earlier launch that overlapped with a third launch."""
     place = "ld.param.u64 %rd1, [a]; mov.u32 %r1, %ctaid.x; mad.lo.u32 %r1, %r1, 32, %r0;"
     writing = kernel(f"{place} mad.wide.u32 %rd1, %r1, 4, %rd1; st.global.u32 [%rd1], %r1;")
     # Each thread reads what another block has written.

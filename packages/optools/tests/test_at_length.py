@@ -47,7 +47,7 @@ x = torch.randn(64, 64)
 for step in range(6):
     optimizer.zero_grad()
     if dist.get_rank() == 1:
-        # One rank has more to do, and does what the other does not.
+        # One rank has more to do, and calls operators that the other rank does not call.
         for _ in range(200):
             x = (x @ torch.eye(64)).clone()
         torch.sinh(x[:1])

@@ -162,7 +162,7 @@ def test_the_report_defines_checked() -> None:
         "Not checked, or not in all results: aten.x.default (2)."
     )
     assert "8 of 10 calls checked (80.0%)" in describe_power(some.coverage)
-    assert "but not in the others" in describe_power(some.coverage)
+    assert "but not in other calls" in describe_power(some.coverage)
     for told in (text(some, None), html(some)):
         assert CHECKED in unescape(told)
     whole = a_diagnosis()

@@ -29,7 +29,7 @@ def test_access_is_enabled_and_disabled(simulated_vendor: SimulatedVendor) -> No
         peers.disable_access(0, 1)
     peers.enable_access(1, 1)
     missing = lambda: peers._slots.call("enable_access", 0, 7)
-    expect_error(missing, "device 7 does not exist; there are 2")
+    expect_error(missing, "device 7 does not exist; number of devices: 2")
     """
     simulated_vendor.with_devices(2).run_on_vendor(code)
 

@@ -70,4 +70,4 @@ def find(key: str, database: Database) -> Study:
         return found[0]
     known = ", ".join(study.key for study in database.studies()) or "none"
     count = "no study" if not found else "more than one study"
-    raise TuningError(f"[tune] {count} begins with {key!r}; there are {known}")
+    raise TuningError(f"[tune] {count} begins with {key!r}; available: {known}")

@@ -13,7 +13,7 @@ from .target import TargetError
 
 
 def check_promises(profile: str, promised: Mapping[str, tuple[str, ...]]) -> None:
-    """Check the names in a profile: a promise that names nothing would be kept by doing nothing.
+    """Check the names in a profile: a misspelled name would promise nothing.
 
     :raises TargetError: an operator or a dtype is unknown.
     """

@@ -37,7 +37,7 @@ class Expected:
     :ivar length: number of summed terms, for all elements or for each.
     :ivar magnitude: sum of the absolute values of the terms, likewise; None: absolute value.
     :ivar roundings: number of times that inputs or intermediates are rounded to the output's dtype.
-    :ivar accumulate: dtype of the accumulator, if the contract specifies another one.
+    :ivar accumulate: dtype of the accumulator, if the contract specifies a different dtype for it.
     :ivar op_class: tolerance class of this output, if it differs from the one in the schema: the
         formula sums several terms, or an output of a summing operator is only moved.
     :ivar dtype: dtype of a result that the operator allocates, if the schema leaves it open.

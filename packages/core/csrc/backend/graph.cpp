@@ -51,7 +51,7 @@ class Graph final : public at::GraphImplInterface {
     TORCH_CHECK(graph_ == nullptr && !stream_,
                 "[torch.accelerator.Graph] capture_begin: this graph ",
                 stream_ ? "is being captured" : "was captured before",
-                "; make another one, or reset() it first");
+                "; create another graph, or reset() this one first");
     device_ = current_device();
     const auto& graphs = graphs_of(device_);
     const c10::Stream stream = current_stream(device_);

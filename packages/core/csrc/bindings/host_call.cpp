@@ -55,7 +55,7 @@ class HostCall {
   }
 
   // Returns None without running the function if an argument that it writes shares memory with
-  // another one.
+  // another argument.
   py::object run(const py::list& arguments) {
     if (arguments.size() != written_.size())
       throw py::value_error("a host function got the wrong number of arguments");
@@ -199,7 +199,7 @@ void bind_host_call(py::module_& m) {
            "that the function caches between calls; a result in their memory is copied.")
       .def("run", &HostCall::run, py::arg("arguments"),
            "Return the results, or None without running the function if an argument that it writes "
-           "shares memory with another one.");
+           "shares memory with another argument.");
 }
 
 }  // namespace dl::core

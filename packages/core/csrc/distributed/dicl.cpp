@@ -79,7 +79,7 @@ GroupFacts Dicl::facts(std::chrono::milliseconds timeout) {
 
 void Dicl::check_alive(const char* operation) const {
   TORCH_CHECK(!ended_, "[dicl] ", operation,
-              ": the group was destroyed; make another one with init_process_group() or "
+              ": the group was destroyed; create another group with init_process_group() or "
               "new_group()");
 }
 

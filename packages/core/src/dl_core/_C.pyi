@@ -174,4 +174,4 @@ class HostCall:
         kept: Sequence[torch.Tensor] = ...,
     ) -> None: ...
     def run(self, arguments: list[Any]) -> list[Any] | None:
-        """Return None if an argument that is written shares memory with another one."""
+        """Return None if an argument that is written shares memory with another argument."""

@@ -71,7 +71,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             command.configure(subparser)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - one plugin must not stop the others' commands
+        except BaseException as error:  # noqa: BLE001 - other plugins must keep their commands
             said = describe_error(error)
             problem = f"{owner} cannot create its command {command.name!r}: {said}."
             _complain(problem)

@@ -14,7 +14,7 @@ from dl_core.doctor import Report, VendorReport, examine
 from dl_core.tables import show
 
 _MOST_NAMES = 10
-"""Names that a line lists; JSON has all."""
+"""Maximum number of names in a line; the JSON output has all names."""
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:

@@ -37,7 +37,7 @@ def _names(text: str) -> tuple[str, ...]:
         if not _NAME.match(name):
             raise _InvalidError(f"{name[:_LONGEST]!r} is not a name")
     if not names:
-        raise _InvalidError("it names nothing")
+        raise _InvalidError("it contains no name")
     return tuple(dict.fromkeys(names))
 
 

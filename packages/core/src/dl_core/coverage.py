@@ -43,7 +43,7 @@ class Coverage:
         return 100.0 * self.count(tier, kind) / total if total else 0.0
 
     def lacking(self, tiers: Sequence[str] = TIERS) -> dict[str, set[str]]:
-        """Return the operators that the vendor lacks, with the fallbacks that they would spare."""
+        """Return the operators that the vendor lacks, with the fallbacks that they would avoid."""
         found: dict[str, set[str]] = {}
         for tier in tiers:
             for name in self.overloads[tier]["fallback"]:

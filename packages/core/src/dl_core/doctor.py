@@ -49,7 +49,7 @@ class VendorReport:
     no_device: str
     """Reason for the absence of devices, in the library's own words; may be empty."""
     missing_libraries: list[str]
-    """Libraries that it names and that are not installed, if it gives no reason."""
+    """Missing libraries that the vendor's library names, if it gives no reason."""
     devices: list[TriedDevice]
     extensions: list[str]
     kernels: TriedKernels | None

@@ -12,8 +12,8 @@ from dl_core.hookspecs import PROJECT
 
 
 class Declared(NamedTuple):
-    """An entry point of group ``dl``, or the reason why those of a wheel cannot be read. All texts
-    are printable."""
+    """An entry point of group ``dl``, or the reason why a wheel's entry points cannot be read. All
+    texts are printable."""
 
     name: str
     value: str

@@ -251,7 +251,7 @@ class PluginManager:
     def call(self, hook: str) -> list[tuple[PluginRecord, Any]]:
         """Call ``hook``, which takes no arguments, in every plugin that has it, sorted by name.
 
-        Unlike pluggy's own call, an exception in one plugin does not stop the others.
+        Unlike pluggy's own call, an exception in one plugin does not stop other plugins.
         """
         # A plugin that lost one name to another wheel still has its other names.
         shadowed = {r.name: r for r in reversed(self.records) if r.status == "shadowed"}

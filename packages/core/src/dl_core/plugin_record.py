@@ -101,7 +101,7 @@ def describe_hang(record: PluginRecord, what: str) -> Failure:
 def describe_changes(record: PluginRecord, changes: Sequence[str]) -> Failure:
     """Return status, message and remedy for a plugin that changes the process.
 
-    :param changes: predicates, such as ``changes the current folder``.
+    :param changes: verb phrases, such as ``changes the current folder``.
     """
     return (
         "partial",

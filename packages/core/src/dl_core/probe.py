@@ -114,7 +114,7 @@ def _missing_libraries(descriptor: VendorDescriptor, trial: Trial) -> list[str]:
 
 
 def _misnamed(descriptor: VendorDescriptor, trial: Trial) -> list[str]:
-    # The name in a legacy library is that of its maker, which differs from the plugin's.
+    # A legacy library contains its maker's name, which differs from the plugin's name.
     if trial.legacy or trial.name == descriptor.name:
         return []
     return [f"its library has the name {trial.name!r}, but its plugin {descriptor.name!r}"]

@@ -25,7 +25,7 @@ class ProcessState:
     """Context manager that undoes changes of the current folder, the streams and signal handlers.
 
     :param strict: also undo replaced functions of the standard library.
-    :ivar changes: what was changed, after the context: predicates of a sentence about a plugin.
+    :ivar changes: after the context, what was changed: verb phrases about the plugin.
     """
 
     def __init__(self, *, strict: bool = False) -> None:

@@ -78,7 +78,7 @@ typedef struct dl_tensor_prefix {
 
 /* The order of a tensor's elements in memory, computed by dl_tensor_format in dl/format.h. */
 typedef enum {
-  DL_FORMAT_STRIDED = 0,          /* none of the others */
+  DL_FORMAT_STRIDED = 0,          /* none of the following */
   DL_FORMAT_CONTIGUOUS = 1,       /* row-major without gaps */
   DL_FORMAT_CHANNELS_LAST = 2,    /* four dimensions NCHW, in memory NHWC without gaps */
   DL_FORMAT_CHANNELS_LAST_3D = 3, /* five dimensions NCDHW, in memory NDHWC without gaps */

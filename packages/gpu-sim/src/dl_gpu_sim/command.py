@@ -175,7 +175,7 @@ def summary(report: Report, missing: Sequence[str] = ()) -> str:
 
 
 def list_kernels(path: Path) -> int:
-    """Print the kernels of a PTX file; return an exit code that tells if all are supported."""
+    """Print the kernels of a PTX file; return 0 as the exit code if all are supported."""
     from .module import Module
 
     try:

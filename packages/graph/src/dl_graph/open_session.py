@@ -100,7 +100,7 @@ class OpenSession:
 
     def handle(self) -> CData:
         if not self._end.alive:
-            raise GraphError(f"{self.graph.name}: the session was closed; open another one")
+            raise GraphError(f"{self.graph.name}: the session was closed; open another session")
         self.instance.lifetime.check_open()
         return self._handle
 

@@ -20,7 +20,7 @@ def check_output(path: Path, force: bool) -> None:
     if path.suffix != ".npz":
         raise ValueError(f"{path} has to end in .npz")
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise ValueError(f"{path} is not a regular file; name another one")
+        raise ValueError(f"{path} is not a regular file; name another file")
     if path.exists() and not force:
         raise ValueError(f"{path} exists; --force replaces it")
 

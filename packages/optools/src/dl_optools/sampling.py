@@ -1,4 +1,4 @@
-"""Base class of tools that are active in some steps only, and leave torch in the others."""
+"""Base class of tools that are active in some steps only, and leave torch in all other steps."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 
 namespace dl::cuda {
 
-// NVIDIA's libraries assume NVIDIA's own driver and fail unpredictably with another one. If
+// NVIDIA's libraries assume NVIDIA's own driver and fail unpredictably with another driver. If
 // DL_CUDA_DRIVER names a driver, only libraries that are named explicitly are used.
 const kit::Companion& nccl_companion();
 const kit::Companion& cupti_companion();

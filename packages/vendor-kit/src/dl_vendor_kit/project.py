@@ -165,7 +165,7 @@ def check_name(name: str) -> None:
         )
     if name in _OURS or name in {entry.name for entry in entry_points(group="dl")}:
         raise ProjectError(
-            f"{name!r} is the name of a vendor or plugin of dl; choose another one, or uninstall "
+            f"{name!r} is the name of a vendor or plugin of dl; choose another name, or uninstall "
             f"the wheel that has it if this is its successor"
         )
 

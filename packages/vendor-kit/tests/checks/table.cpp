@@ -90,7 +90,8 @@ void check_slots(dl_vendor_t* vendor, Vendor& self) {
   self.calls.clear();
   for (int32_t device : {-1, 2}) {
     const StatusInfo status = take(table.memory_allocate(vendor, device, 10, &memory));
-    CHECK(status.code == DL_INVALID_ARGUMENT && mentions(status, "does not exist; there are 2"));
+    CHECK(status.code == DL_INVALID_ARGUMENT &&
+          mentions(status, "does not exist; number of devices: 2"));
     CHECK(mentions(status, std::to_string(device).c_str()) && mentions(status, "TOY_DEVICES"));
   }
   CHECK((self.calls == Calls{"enter", "enter"}));

@@ -35,7 +35,7 @@ class Device {
   void synchronize();
   /** Like synchronize, but also for capturing streams, and without the failure. */
   void drain();
-  /** Allow or forbid operators of this device to use memory of another one. */
+  /** Allow or forbid operators of this device to use memory of device `peer`. */
   void set_peer(int32_t peer, bool enabled);
   bool reaches(int32_t peer);
   /** Drop work that has not started on any stream. */

@@ -137,7 +137,7 @@ REFUSED = {
     ),
     "another device": (
         lambda e: e.call("profiler", "start", -1, 0),
-        "device -1 does not exist; there are 2",
+        "device -1 does not exist; number of devices: 2",
     ),
 }
 
@@ -153,7 +153,7 @@ def test_what_makes_no_sense_is_refused(extensions, case):
 @pytest.mark.parametrize(
     ("ranks", "rank", "seconds", "told"),
     [
-        (0, 0, 1.0, "rank 0 of 0 ranks; there are 1 to 1024"),
+        (0, 0, 1.0, "rank 0 of 0 ranks is invalid; supported: 1 to 1024"),
         (-1, -1, 1.0, "rank -1 of -1 ranks"),
         (1025, 0, 1.0, "rank 0 of 1025 ranks"),
         (2, -1, 1.0, "rank -1 of 2 ranks"),

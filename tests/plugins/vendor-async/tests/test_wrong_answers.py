@@ -1,7 +1,7 @@
 """Each test of the extensions fails with a vendor that gives the corresponding wrong answer.
 
 Violations that the contract lets a host check are found by the host, as an error that names the
-vendor; the others are found by the tests of the right answers.
+vendor. All other violations are found by the tests of the right answers.
 """
 
 from __future__ import annotations

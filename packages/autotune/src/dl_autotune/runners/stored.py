@@ -125,7 +125,7 @@ def trial_of(row: Sequence[Any]) -> StoredTrial:
 
 
 def alike(trials: Sequence[StoredTrial]) -> tuple[list[StoredTrial], int]:
-    """Return the trials with the most frequent set of parameters, and the count of the others."""
+    """Return the trials with the most frequent set of parameters, and the count of all others."""
     names = Counter(frozenset(trial.config) for trial in trials)
     usual = names.most_common(1)[0][0] if names else frozenset()
     kept = [trial for trial in trials if trial.config.keys() == usual]

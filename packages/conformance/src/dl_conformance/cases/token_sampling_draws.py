@@ -50,7 +50,7 @@ SUMS = {k: FLAGS[k] for k in ("cum_log_probs", "output_log_probs")}
 ENDS = dict(FLAGS, skip_decode=None, finished=numbers(*[False] * 5))
 P = (1.0, 0.9, 0.5, 0.25, 0.75)
 K = (41, 1, 9, 4, 20)
-# One token is far more likely than the others; then all are equally likely.
+# PEAK: one token is far more likely than any other. FLAT: all are equally likely.
 PEAK = T((5, 41), values=[0] * 6 + [30] + [0] * 34)
 FLAT = T((5, 41), values=[0.5])
 

@@ -47,7 +47,8 @@ LOST = (
 )
 UNJOINED = (
     "was not finished when later work on its stream ran",
-    "enqueue all its work on the stream of its context, or let that stream wait for the others",
+    "enqueue all its work on the stream of its context, or let that stream wait for the streams of "
+    "the work",
 )
 SHARED = (
     "gives a wrong result while it also runs on another stream",

@@ -182,7 +182,7 @@ class Bench:
         self._copy(array.ctypes.data, block.address, block.nbytes, TO_HOST, stream)
 
     def copy(self, target: Block, source: Block, stream: Stream) -> None:
-        """Copy a block to another one of at least its size."""
+        """Copy a block to another block of at least its size."""
         self._copy(target.address, source.address, source.nbytes, WITHIN, stream)
 
     def fill(self, block: Block, value: int, stream: Stream) -> None:

@@ -18,7 +18,8 @@ MOST = 1024
 
 
 def _penalized(logits: Array, value: Array, size: Array, terms: int) -> dict[str, Any]:
-    """Return logits of which some are sums of terms and the others are unchanged."""
+    """Return logits: sums of terms where ``value`` is a number, unchanged logits where it is
+    NaN."""
     value = np.where(np.isnan(size), logits, value)
     size = np.where(np.isnan(size), 0, size)
     length = np.where(size > 0, terms, 1)

@@ -5,7 +5,7 @@
 
 namespace dl::core::plans {
 
-// Undefined for a real scalar.
+// Returns an undefined tensor for a real scalar.
 Tensor equal_to_scalar(const Tensor& self, const at::Scalar& other);
 Tensor unequal_to_scalar(const Tensor& self, const at::Scalar& other);
 

@@ -6,7 +6,7 @@
 namespace dl::core {
 
 // Returns a one-element tensor of the complex dtype `type`, written on the device without
-// synchronization. Undefined if the dtype cannot represent the value.
+// synchronization. Returns an undefined tensor if the dtype cannot represent the value.
 at::Tensor complex_scalar_on(int device, c10::ScalarType type, const at::Scalar& value);
 
 }  // namespace dl::core

@@ -166,7 +166,7 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
   return true;
 }
 
-// Torch converts the operand first, and derives the strides from what it has then.
+// torch converts the operand first, and derives the strides from the converted tensor.
 bool ElementwisePlan::with_parameter(const at::Tensor& given, const at::Tensor& self,
                                      const at::Scalar& other) {
   const c10::ScalarType common = at::result_type(self, other);

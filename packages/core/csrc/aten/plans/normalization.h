@@ -13,8 +13,8 @@ inline bool defined(const OptionalTensor& tensor) { return tensor && tensor->def
 inline const Tensor& value(const Tensor& tensor) { return tensor; }
 inline const Tensor& value(const OptionalTensor& tensor) { return *tensor; }
 
-// The common dtype of all parameters and statistics: that of the input or, for half-precision
-// input, the dtype of the computation; without parameters, that of the input. Empty if they differ
+// The common dtype of all parameters and statistics: the dtype of the input or, for half-precision
+// input, of the computation; without parameters, the dtype of the input. Empty if parameters differ
 // in dtype or device.
 template <typename... Parameters>
 OptionalType parameter_type(const Tensor& input, const Parameters&... parameters) {

@@ -18,7 +18,7 @@ bool adaptive_pool(OutputPlan& plan, int64_t spatial, const Tensor& self,
 bool adaptive_pool_backward(OutputPlan& plan, int64_t spatial, const Tensor& grad_output,
                             const Tensor& self, const Tensor* indices);
 
-// Expands a list of one value to one per axis; empty if the list has another length.
+// Expands a list of one value to one per axis; empty if the list has a different length.
 DimVector per_axis(at::IntArrayRef values, at::IntArrayRef otherwise, int64_t spatial);
 // Return true for (N, C, …) or (C, …) with no empty dimension except possibly the batch.
 bool is_image(const Tensor& self, int64_t spatial);
@@ -33,7 +33,7 @@ bool input_gradient(OutputPlan& plan, const Tensor& self, c10::MemoryFormat form
 struct Windows : WindowValues {
   DimVector sizes;
 
-  // Computes the output sizes; returns false where torch raises an error.
+  // Computes the output sizes; returns false if torch raises an error.
   bool fit(const Tensor& self, int64_t spatial, bool ceil_mode);
 };
 

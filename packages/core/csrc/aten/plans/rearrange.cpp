@@ -12,7 +12,7 @@ bool rotation(OutputPlan& plan, const Tensor& self, at::IntArrayRef shifts, at::
     if (!is_dim_of(dim, self.dim())) return false;
   }
   plan.start(self);
-  if (self.numel() == 0) {  // torch clones it, with its strides
+  if (self.numel() == 0) {  // torch clones an empty tensor, with its strides
     plan.keep_strides(self.strides());
     plan.strided_output(self.sizes(), self.scalar_type());
     return true;

@@ -1,5 +1,5 @@
 // Plans of resizing, and a composed implementation for calls that the contract does not cover:
-// those with an explicit scale factor, and those that read other cells than the contract does.
+// an explicit scale factor is given, or torch reads other cells than the contract's operators.
 #pragma once
 
 #include "aten/plans/plan.h"
@@ -16,7 +16,7 @@ bool upsample(OutputPlan& plan, Resampling kind, const Tensor& self, at::IntArra
 bool upsample_backward(OutputPlan& plan, Resampling kind, const Tensor& grad_output,
                        at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
                        Scales scales);
-// Undefined if torch raises an error.
+// Both return an undefined tensor if torch raises an error.
 Tensor resample(Resampling kind, const Tensor& self, at::IntArrayRef output_size,
                 bool align_corners, Scales scales);
 Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArrayRef output_size,

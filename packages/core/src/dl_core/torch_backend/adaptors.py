@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 _adaptors: dict[str, Adaptor] = {}
 """Adaptors by vendor; they live until the process exits, as vendors do."""
 _legacy: dict[str, LegacyOperators] = {}
-"""Operators of libraries in DIOPI's own style, by vendor; they live as long."""
+"""Operators of libraries in DIOPI's own style, by vendor; they live until the process exits,
+too."""
 
 
 def adaptor_address(vendor: str, file: Path | None) -> int:

@@ -65,7 +65,7 @@ class Agreement:
     :ivar ranks: for the identity of each device of the job, the rank whose choices are used.
 
     :ivar entries: number of choices that this rank uses.
-    :ivar digest: digest of the choices; ranks with equal devices have the same one.
+    :ivar digest: digest of the choices; ranks with equal devices have the same digest.
     :ivar obstacle: why no rank uses any choices; empty if they agreed.
     """
 
@@ -196,7 +196,8 @@ def _check(said: Sequence[Said]) -> Said:
             first, *_ = holders.setdefault(identity, []) or [rank]
             if said[first]["digests"][identity] != digest:
                 return {
-                    "obstacle": f"{_format_ranks([first, rank])} have different ones for {identity}"
+                    "obstacle": f"{_format_ranks([first, rank])} have different choices for "
+                    f"{identity}"
                 }
             holders[identity].append(rank)
     return {"holders": holders}

@@ -85,7 +85,7 @@ class DeviceProperties:
     warp_size: int
     architecture: str
     allocation_padding: int
-    """Bytes without data that the device needs behind each block of memory."""
+    """Bytes without data that the device needs after each block of memory."""
 
     @property
     def gcnArchName(self) -> str:  # noqa: N802 - torch's name, which Inductor reads

@@ -20,7 +20,7 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def register() -> None:
-    """Register the pickling of dl storages, on which that of tensors and modules is based."""
+    """Register the pickling of dl storages, which the pickling of tensors and modules uses."""
     ForkingPickler.register(torch.UntypedStorage, _reduce_storage)
 
 

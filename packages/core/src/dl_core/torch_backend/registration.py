@@ -74,7 +74,7 @@ def register(
         vendor = vendors[name]
         try:
             info, untried = _load(name, vendor, config)
-        except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
+        except Exception as error:  # noqa: BLE001 - one broken vendor must not stop other vendors
             problems.append(_format_broken(records[name], name, error))
             continue
         if untried:

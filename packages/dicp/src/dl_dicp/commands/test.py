@@ -105,7 +105,7 @@ def _engine_problem(arguments: argparse.Namespace) -> str | None:
     if arguments.subject == "patterns":
         return "--engine applies to ops and models; patterns are tested as graphs"
     if not names.is_known(arguments.engine):
-        return f"--engine {arguments.engine}: unknown engine; there are {', '.join(names.names())}"
+        return f"--engine {arguments.engine}: unknown engine; available: {', '.join(names.names())}"
     return None
 
 

@@ -198,7 +198,7 @@ def _uses(entry: Mapping[str, Any], call: Sequence[Any]) -> list[tuple[int, bool
 
 
 def _prune(entry: dict[str, Any]) -> None:
-    """Remove unused values and storages, and renumber the others."""
+    """Remove unused values and storages, and renumber the remaining ones."""
     used = {number for call in entry["calls"] for number, _ in _numbers(call)}
     used |= {port["value"] for port in [*entry["inputs"], *entry["outputs"]]}
     values = {old: new for new, old in enumerate(sorted(used))}

@@ -130,7 +130,7 @@ def slack(wanted: torch.Tensor, dtype: torch.dtype, steps: float = STEPS) -> flo
 
 
 def overlapping(arguments: Sequence[Any], device: torch.device) -> set[int]:
-    """Return the indices of arguments that share memory with another one."""
+    """Return the indices of arguments that share memory with another argument."""
     ranges = sorted(
         (a.data_ptr(), a.data_ptr() + span(a.shape, a.stride()) * a.element_size(), place)
         for place, a in enumerate(arguments)

@@ -13,7 +13,8 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selects one in ``parts`` of the tests whose names contain ``text``; ``seed`` tells which."""
+    """Selects one in ``parts`` of the tests whose names contain ``text``; determined by
+    ``seed``."""
 
     parts: int = 1
     seed: str = "0"

@@ -133,8 +133,8 @@ def _is_tensor(parameter: Parameter) -> bool:
 
 
 def _with_dtype_rules(operator: Operator) -> Operator:
-    """Add dtype rules to tensors without one: the operator's dtypes for the first input, ``like``
-    that input for the others.
+    """Add dtype rules to tensors without one: the operator's dtypes to the first input, and
+    ``like`` that input to all other tensors.
     """
     sharing = [p for p in operator.params if _is_tensor(p) and p.dtype is None]
     if not sharing:

@@ -73,7 +73,9 @@ class Frame:
             if self.device is None:
                 self.device = device
             elif device != self.device:
-                self.fail(parameter, value, f"a tensor on device {self.device} like the others")
+                self.fail(
+                    parameter, value, f"a tensor on device {self.device} like the other tensors"
+                )
         self.tensors.append(value)
         self.parameters.append(parameter.partition("[")[0])
         return value.handle

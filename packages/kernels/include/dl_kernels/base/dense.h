@@ -13,7 +13,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Describe `data` as a row-major tensor with the shape of another one.
+// Describe `data` as a row-major tensor with the shape of another tensor.
 template <class T>
 TensorRef array_like(T* data, const TensorRef& like, int64_t (&strides)[kMaxDims]) {
   int64_t next = 1;

@@ -27,7 +27,7 @@ inline diopiError_t broadcast_shape(const char* op, const TensorRef& a, const Te
   return diopiSuccess;
 }
 
-// Check that a tensor can be broadcast to the shape of another one.
+// Check that a tensor can be broadcast to the shape of `target`.
 inline diopiError_t check_broadcast(const char* op, const char* name, const TensorRef& tensor,
                                     const TensorRef& target) {
   if (target.ndim > kMaxDims) return diopiNoImplement;

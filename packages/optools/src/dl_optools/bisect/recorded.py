@@ -20,7 +20,7 @@ def farthest(trusted: Path, tested: Path, pattern: str) -> tuple[float, str]:
     :param pattern: searched in texts such as ``weight gradient 0.weight: value`` or
         ``module 2 (forward): output``.
     :return: distance relative to the trusted tensor's largest value; inf if a tensor is missing,
-        has another shape, or has nan or inf where the other has none.
+        has a different shape, or has nan or inf where the other tensor has none.
     :raises OneIterError: nothing was recorded, or no name matches.
     """
     expression = re.compile(pattern)

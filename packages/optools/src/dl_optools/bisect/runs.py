@@ -57,4 +57,5 @@ class Runner(Protocol):
         """Run with all operators on the CPU except these."""
 
     def capture(self, operators: Elements, directory: Path, log: Path) -> bool:
-        """Write the operators' calls as bundles, the others on the CPU; False if impossible."""
+        """Write the operators' calls as bundles; other operators run on the CPU. False if
+        impossible."""

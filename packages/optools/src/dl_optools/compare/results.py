@@ -156,7 +156,7 @@ class AutoCompareResults:
             lines.append(f"  {name}: {count} without a reference: {reason}")
         for (name, what), count in self.unjudged.most_common(10):
             lines.append(f"  {name}: {count} partly checked: {what}")
-        # Correct operators would hide the others.
+        # Correct operators would hide the wrong ones.
         shown = [x for x in self.operators.values() if x.failed] or [*self.operators.values()]
         rows = [
             [

@@ -1,4 +1,4 @@
-"""Values that the plans of dl-core's table compute for a call: ``plan.dim`` and the others.
+"""Values that the plans of dl-core's table compute for a call: ``plan.dim`` and other members.
 
 The C++ in ``packages/core/csrc/aten/plans`` defines them.
 """

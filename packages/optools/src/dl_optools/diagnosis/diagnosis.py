@@ -65,19 +65,22 @@ class Guilty:
 class Diagnosis:
     """Result of a diagnosis.
 
-    :ivar status: the program's own exit status under the tools; if it is not 0,
-        :ivar ending: the last lines of its output, and :ivar log: the file with all of its output.
+    :ivar status: the program's own exit status under the tools.
+    :ivar ending: if the status is not 0, the last lines of the program's output.
+    :ivar log: if the status is not 0, the file with all of the program's output.
     :ivar devices: types of the devices whose operators were checked.
-    :ivar accelerated: one device is not a CPU, or was requested.
+    :ivar accelerated: at least one checked device is not a CPU, or was requested.
     :ivar only_on_device: operators that the CPU cannot compute instead.
     :ivar affected: operators that are wrong because they call a guilty one internally.
     :ivar notes: observations that are not part of the verdict: bitwise irreproducible operators,
-    nan and inf. :ivar overflow: cause of nan or inf in gradients that is not the fault of an
-    operator; empty without one. :ivar unable: why there is no verdict; empty if there is one. :ivar
-    ranks: number of processes that called operators. :ivar sampled: only samples were checked of
-    operators that the first run did not blame. :ivar compiled: operators and graphs that are wrong
-    in compiled graphs only. :ivar unchecked: what was left out, for the verdict; empty if nothing
-    was. :ivar stopped: the user stopped it before everything was checked.
+        nan and inf.
+    :ivar overflow: cause of nan or inf in gradients if no operator is at fault; otherwise empty.
+    :ivar unable: why there is no verdict; empty if there is a verdict.
+    :ivar ranks: number of processes that called operators.
+    :ivar sampled: of the operators that the first run did not blame, only samples were checked.
+    :ivar compiled: operators and graphs that are wrong in compiled graphs only.
+    :ivar unchecked: what was not checked, as a part of the verdict; empty if nothing.
+    :ivar stopped: the user stopped the diagnosis before everything was checked.
     """
 
     command: list[str]

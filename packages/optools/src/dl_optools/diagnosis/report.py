@@ -39,7 +39,11 @@ def describe_devices(found: Diagnosis) -> str:
     """Return the checked devices; empty if no operator was seen."""
     if not found.devices:
         return ""
-    more = "" if found.accelerated else ": no accelerator was found, and --device names no other"
+    more = (
+        ""
+        if found.accelerated
+        else ": no accelerator was found, and --device names no other device"
+    )
     return f"examined: operators on {', '.join(found.devices)}{more}"
 
 
@@ -94,7 +98,7 @@ def describe_power(coverage: Coverage) -> str:
     seen = (
         "An error in any of them would have been detected."
         if coverage.done == coverage.total
-        else "An error in any of the checked calls would have been detected, but not in the others."
+        else "An error in a checked call would have been detected, but not in other calls."
     )
     return (
         f"{coverage.done} of {coverage.total} calls checked ({coverage.share:.1%}), of "

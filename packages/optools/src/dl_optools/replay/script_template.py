@@ -1,9 +1,9 @@
 """A captured call of an operator, run again with torch and safetensors only.
 
-``python THIS_FILE`` runs it on the device that it was captured on, ``python THIS_FILE DEVICE`` on
-another one. Exit status: 0 if the call is right there, 1 if it is wrong, 2 if that device is not
-available. The call is judged by the bound of ``dl replay --check`` if dl-optools is installed, else
-by a comparison with the CPU within the square root of the dtype's epsilon.
+``python THIS_FILE`` runs the call on the device on which it was captured, ``python THIS_FILE
+DEVICE`` on another device. Exit status: 0 if the call is right there, 1 if it is wrong, 2 if that
+device is not available. The call is judged by the bound of ``dl replay --check`` if dl-optools is
+installed, else by a comparison with the CPU within the square root of the dtype's epsilon.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ OPTIMIZERS = {
     "tensor-lr": "three steps with the learning rate in a tensor",
     "groups": "two groups of parameters with options of their own",
     "zero-grad": "gradients of nothing, of zeros, and zero_grad()",
-    "optimizer-state": "training continues from a state dict, on the same device and on the other",
+    "optimizer-state": "training continues from a state dict, on the same and on the other device",
 }
 FOREACH = {
     "foreach-forward": "results of operators on lists of tensors",

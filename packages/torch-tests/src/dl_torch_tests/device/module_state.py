@@ -32,7 +32,8 @@ def check_modules(look: Look, info: Any, dtype: torch.dtype, device: str) -> Rep
 def compare_state(
     module: torch.nn.Module, other: torch.nn.Module, device: str, *, strides: bool = True
 ) -> str | None:
-    """Return how the state of a module on the device differs from that of another one, or None."""
+    """Return how the state of a module on the device differs from the state of ``other``, or
+    None."""
     have, want = named_state(module), named_state(other)
     if list(have) != list(want):
         return f"holds {list(have)}, want {list(want)}"
@@ -176,7 +177,7 @@ def check_to(info: Any, dtype: torch.dtype, device: str) -> Report:
 
 
 def check_state_dict(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """Load a state dict of either device on the other."""
+    """Load a state dict of the CPU on the device, and a state dict of the device on the CPU."""
     return check_modules(_state_dict, info, dtype, device)
 
 

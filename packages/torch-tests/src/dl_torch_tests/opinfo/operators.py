@@ -187,7 +187,8 @@ class Judgement:
         )
 
     def class_of(self, result: int, arguments: int) -> OpClass:
-        """Return the class for a result of so many elements from arguments of so many."""
+        """Return the class for a result of ``result`` elements from arguments of ``arguments``
+        elements."""
         if self.op_class is not None:
             return self.op_class
         return OpClass.REDUCTION if result < arguments else OpClass.ELEMENTARY

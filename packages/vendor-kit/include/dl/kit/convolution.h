@@ -65,7 +65,7 @@ inline void set_dense_strides(Images* images, int dimensions, bool channels_last
 
 namespace detail {
 
-// Sets the strides of dimensions of size 1 to the extent of the others. Returns false if elements
+// Sets strides of dimensions of size 1 to the extent of all other dimensions. False if elements
 // of the tensor may overlap.
 inline bool resolve_unit_strides(Images* images, int dimensions) {
   const int64_t *sizes = images->sizes, *strides = images->strides;
@@ -88,7 +88,7 @@ inline bool resolve_unit_strides(Images* images, int dimensions) {
 
 }  // namespace detail
 
-// Returns true if the dimensions have the order of a dense tensor, as those of a slice of one do.
+// Returns true if the dimensions have the order of a dense tensor, or of a slice of one.
 inline bool has_dense_order(const Images& images, int dimensions, bool channels_last) {
   int64_t step = 0;
   const auto order = dense_order(dimensions, channels_last);
@@ -118,7 +118,7 @@ inline bool is_dense(const Images& images, int dimensions, bool channels_last) {
 inline bool normalize_strides(Convolution* call) {
   Images* const tensors[] = {&call->input, &call->weight, &call->output};
   const int dimensions = call->dimensions();
-  // A tensor that fits both layouts follows the others.
+  // A tensor that fits both layouts gets the layout of the other tensors.
   const bool last = std::any_of(std::begin(tensors), std::end(tensors), [&](const Images* images) {
     return is_dense(*images, dimensions, true) && !is_dense(*images, dimensions, false);
   });

@@ -99,9 +99,9 @@ void check_device(V& vendor, int32_t device) {
   if (device < 0 || device >= count) {
     std::string hint;
     if constexpr (Has_kDevicesFrom<V>::value) hint = std::string(" (") + V::kDevicesFrom + ")";
-    throw Error(DL_INVALID_ARGUMENT, "device " + std::to_string(device) +
-                                         " does not exist; there are " + std::to_string(count) +
-                                         hint);
+    throw Error(DL_INVALID_ARGUMENT,
+                "device " + std::to_string(device) +
+                    " does not exist; number of devices: " + std::to_string(count) + hint);
   }
 }
 
@@ -144,7 +144,7 @@ inline constexpr size_t kOutputs =
 template <>
 inline constexpr size_t kOutputs<void> = 0;
 
-// Calls a method with the first arguments of a slot and writes its result through the others.
+// Calls a method with the inputs of a slot and writes its result through the slot's last arguments.
 template <class V, auto kMethod, class... Args, size_t... kIn, size_t... kOut>
 void invoke(V& vendor, const std::tuple<Args...>& args, std::index_sequence<kIn...>,
             std::index_sequence<kOut...>) {

@@ -68,7 +68,7 @@ class CheckedEntry:
 
 @dataclass(frozen=True)
 class Checked:
-    """The entries without errors, and the findings about the others."""
+    """The entries without errors, and the findings about all other entries."""
 
     library: Library
     entries: tuple[CheckedEntry, ...]

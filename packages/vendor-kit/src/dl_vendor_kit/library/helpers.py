@@ -86,8 +86,8 @@ VIEWS: Mapping[str, Helper] = _table(
     same_shape(tensor, tensor) -> bool      # equal sizes
     t(tensor) -> tensor                     # the last two dimensions exchanged
     transposed(tensor, int, int) -> tensor  # two dimensions exchanged
-    moved_to_last(tensor, int) -> tensor    # one dimension behind the others
-    permuted(tensor, ints) -> tensor        # the dimensions in another order
+    moved_to_last(tensor, int) -> tensor    # one dimension after all others
+    permuted(tensor, ints) -> tensor        # the dimensions in the given order
     flat(tensor) -> tensor                  # one dimension
     flat2d(tensor) -> tensor                # all dimensions but the last as one
     unsqueeze(tensor, int) -> tensor        # a dimension of size 1 before this one
@@ -96,8 +96,8 @@ VIEWS: Mapping[str, Helper] = _table(
     slice(tensor, int, int, int, int) -> tensor  # dimension, start, end, step
     expanded(tensor, tensor) -> tensor      # broadcast to the shape of another tensor
     unfolded(tensor, int, int, int) -> tensor    # windows of a dimension: size, step
-    reshaped(tensor, ints) -> tensor        # another shape; -1 for one size that follows
-    placed(tensor, int, int) -> tensor      # one dimension as the given one of so many
+    reshaped(tensor, ints) -> tensor        # the given shape; -1 for one size to infer
+    placed(tensor, int, int) -> tensor      # one dimension as the given of ``n`` dimensions
     lane0(tensor) -> tensor                 # first entry of the last dimension, without it
     real_part(tensor) -> tensor             # real parts of a complex tensor
     imaginary_part(tensor) -> tensor        # imaginary parts of a complex tensor
@@ -113,9 +113,9 @@ HELPERS: Mapping[str, Helper] = _table(
     scalar(double) -> scalar                # a number as a scalar
     scalar_like(double, tensor) -> scalar   # a number as a scalar of the tensor's dtype
     or_scalar(scalar?, double) -> scalar    # the scalar, or a number if it is NULL
-    or_int(optional_int, int) -> int        # the number, or another one if it is NULL
-    or_double(optional_double, double) -> double  # the number, or another one if it is NULL
-    or_bool(optional_bool, bool) -> bool    # the boolean, or another one if it is NULL
+    or_int(optional_int, int) -> int        # the first number; if it is NULL, the second
+    or_double(optional_double, double) -> double  # the first number; if it is NULL, the second
+    or_bool(optional_bool, bool) -> bool    # the first boolean; if it is NULL, the second
     number(scalar) -> double                # value of a scalar
     integer(scalar) -> int                  # value of a scalar
     sqrt(double) -> double                  # square root

@@ -65,7 +65,7 @@ std::shared_ptr<World> local_world(uint64_t number, int32_t ranks) {
   }
   auto world = found->second.lock();
   if (world == nullptr)
-    throw Error(DL_INVALID_ARGUMENT, "the id is already used; get another one from unique_id");
+    throw Error(DL_INVALID_ARGUMENT, "the id is already used; get another id from unique_id");
   if (world->ranks() != ranks) {
     throw Error(DL_INVALID_ARGUMENT, "ranks=" + std::to_string(ranks) + ", but another rank said " +
                                          std::to_string(world->ranks()));

@@ -12,7 +12,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Undefined if torch raises an error; the scatter rejects indices that are out of range.
+// Returns undefined if torch raises an error; the scatter rejects indices that are out of range.
 at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef output_size,
                   int64_t spatial) {
   if (!plans::alike(self) || !plans::on_same_device(self, indices)) return {};

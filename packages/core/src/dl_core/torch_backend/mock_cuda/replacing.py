@@ -1,4 +1,5 @@
-"""Temporary replacement of attributes. Undoing it also removes those that did not exist before."""
+"""Temporary replacement of attributes. Undoing it also removes attributes that did not exist
+before."""
 
 from __future__ import annotations
 

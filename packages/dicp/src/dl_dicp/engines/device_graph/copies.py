@@ -104,7 +104,7 @@ def _bytes_of(storage: torch.UntypedStorage, device: torch.device) -> Tensor:
 
 
 def _like(tensor: Tensor, block: Tensor) -> Tensor:
-    """Return a tensor in a block with the layout of another one. It is not a view for autograd."""
+    """Return a tensor in a block with the layout of ``tensor``. It is not a view for autograd."""
     made = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
     return made.set_(
         block.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride()

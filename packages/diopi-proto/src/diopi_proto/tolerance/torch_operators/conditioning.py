@@ -34,11 +34,11 @@ Copy = Callable[[], tuple[Any, list[torch.Tensor]]]
 
 
 def magnitudes(run: Run, copy: Copy, references: Sequence[Any], trials: int = TRIALS) -> Slopes:
-    """Return the magnitude of each element of each result: the sum of the contributions of its
-    arguments, but at least its absolute value.
+    """Return the magnitude of each element of each result: the sum of the arguments' contributions
+    to the element, but at least its absolute value.
 
-    Arguments are changed one at a time, so that one that makes the results discontinuous does not
-    exclude the others.
+    Arguments are changed one at a time, so that an argument for which the results are discontinuous
+    does not exclude other arguments.
 
     :param run: ``run(arguments)`` returns the results; it may write to the arguments.
     :param copy: returns a new float64 copy of the arguments, and all of its memory as flat tensors.

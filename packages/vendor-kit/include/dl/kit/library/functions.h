@@ -118,8 +118,8 @@ struct Function {
   int count;
   Begin begin;
   Direct direct;
-  // The function that returns the size of the workspace, or NULL, and which of this function's
-  // given arguments are the given ones of that function.
+  // The function that returns the size of the workspace, or NULL. Its arguments are arguments of
+  // this function, at these positions.
   const Function* sizing = nullptr;
   const int8_t* sizing_arguments = nullptr;
 };

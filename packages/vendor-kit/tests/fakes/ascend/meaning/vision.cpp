@@ -7,7 +7,7 @@ using namespace fake_aclnn;
 
 namespace {
 
-// A scale that is not positive is that of the sizes; another one must agree with them.
+// A scale <= 0 stands for the ratio of the sizes; any other scale must agree with the sizes.
 void check_scale(double scale, int64_t out, int64_t in) {
   if (scale <= 0) return;
   demand(std::abs(scale * static_cast<double>(in) - static_cast<double>(out)) < 1,
