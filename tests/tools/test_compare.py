@@ -122,7 +122,7 @@ def test_two_vendors_must_train_alike() -> None:
     assert problems(FALLING) == []
     assert problems([loss * 1.00001 for loss in FALLING]) == []
     (text,) = problems([loss * 1.001 for loss in FALLING])
-    assert text == "cnn: the losses differ by 1.0e-03 (relative), allowed are 1.0e-04"
+    assert text == "cnn: the losses differ by 1.0e-03 (relative), allowed: 1.0e-04"
     level = problems([3.0] * len(FALLING))
     assert level[0] == "cnn: the loss did not fall" and len(level) == 2
     assert len(problems([float("nan"), *FALLING[1:]])) == 2

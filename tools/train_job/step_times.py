@@ -42,7 +42,7 @@ class Comparison:
         if not early <= allowed:
             found.append(
                 f"{self.example}: the losses differ by {early:.1e} (relative), "
-                f"allowed are {allowed:.1e}"
+                f"allowed: {allowed:.1e}"
             )
         return found
 

@@ -30,7 +30,7 @@ def test_without_kernel_tuner_the_error_names_the_package(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(TuningError, match=r"pip install 'dl-autotune\[kernel-tuner\]'"):
         make_strategy("kernel-tuner:pso", LARGE, seed=0)
-    with pytest.raises(TuningError, match=r"is unknown; available are .*kernel-tuner:NAME"):
+    with pytest.raises(TuningError, match=r"is unknown; available: .*kernel-tuner:NAME"):
         make_strategy("kernel-tuner", LARGE, seed=0)
 
 
@@ -210,7 +210,7 @@ def test_one_that_fails_at_once_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(TuningError, match="strategy faked failed: ModuleNotFoundError: no module"):
         faked(monkeypatch, tune, 60.0).ask()
     monkeypatch.undo()
-    with pytest.raises(TuningError, match=r"magic' is unknown; available are .*kernel-tuner:pso"):
+    with pytest.raises(TuningError, match=r"magic' is unknown; available: .*kernel-tuner:pso"):
         make_strategy("kernel-tuner:magic", LARGE, seed=0)
 
 

@@ -19,7 +19,7 @@ from dl_autotune.operators.call import check_dtype, function_of
     [
         (
             ["mm", "--dtype", "float99"],
-            "--dtype 'float99' is not a dtype .*; available are bfloat16, bool,",
+            "--dtype 'float99' is not a dtype .*; available: bfloat16, bool,",
         ),
         (["mm", "--dtype", "tensor"], "--dtype 'tensor' is not a dtype"),
         (["mm", "--dtype", "quint8"], "--dtype 'quint8' is not a dtype"),

@@ -73,5 +73,5 @@ def test_without_optuna_the_error_names_the_package(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(TuningError, match=r"pip install 'dl-autotune\[optuna\]'"):
         make_strategy("optuna", SPACE, seed=0)
-    with pytest.raises(TuningError, match=r"is unknown; available are .*optuna"):
+    with pytest.raises(TuningError, match=r"is unknown; available: .*optuna"):
         make_strategy("optima", SPACE, seed=0)

@@ -115,7 +115,7 @@ def test_a_budget_ends_by_evaluations_or_by_seconds() -> None:
         with pytest.raises(TuningError, match="must be above 0"):
             Budget(**bad)  # type: ignore[arg-type]
     with pytest.raises(
-        TuningError, match="strategy 'magic' is unknown; available are exhaustive, random"
+        TuningError, match="strategy 'magic' is unknown; available: exhaustive, random"
     ):
         make_strategy("magic", LARGE, seed=1)
 

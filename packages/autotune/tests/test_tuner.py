@@ -151,7 +151,7 @@ def test_an_unknown_strategy_is_refused_before_compilation(
     made = tuner(tmp_path, strategy="magic")
     monkeypatch.setattr(made, "_compiled", lambda *_: pytest.fail("it compiled"))
     with pytest.raises(
-        TuningError, match="strategy 'magic' is unknown; available are exhaustive, random"
+        TuningError, match="strategy 'magic' is unknown; available: exhaustive, random"
     ):
         made.run()
 

@@ -191,7 +191,7 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         described(lambda x: x["outputs"]["out"].update(shape=[1 << 13, 3], strides=[9999, 9998])),
         "which interleave over 81921806 positions",
     ),
-    "dtype": (lambda x: x["0"].update(dtype="F8_E5M2"), "known are"),
+    "dtype": (lambda x: x["0"].update(dtype="F8_E5M2"), "; known: "),
     "shape": (lambda x: x["0"].update(shape=[3, 5]), "its data_offsets are"),
     "large shape": (lambda x: x["0"].update(shape=[1 << 61, 1 << 61]), "its data_offsets are"),
     "large empty shape": (

@@ -361,7 +361,7 @@ def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.Monkey
         x = torch.randn(rows, 3).to("dl")
         assert torch.equal(run(x).cpu(), (x.exp() + 1).cpu())
     (reason,) = statistics.eager
-    assert "another layout than it was compiled for" in reason
+    assert "a different layout than the one for which the graph was compiled" in reason
 
 
 def symbols(*ranges: tuple[int, int, int, int]) -> _C.ArgumentGuard:
@@ -432,7 +432,8 @@ def test_numbers_are_multiples_of_what_is_known(one: int, other: int, want: Any)
 def test_numbers_that_follow_from_nothing_are_said() -> None:
     fit = Fit(shapes_with(), {"a": 3, "b": 4}, {"a": 5, "b": 7})
     for one, other in ((3, 6), (1, 2), (0, 4), (-3, -5)):
-        with pytest.raises(FixedSizesError, match=rf"was {one} at the first .* {other} at others"):
+        wanted = rf"is {one} for the first .* {other} for the second"
+        with pytest.raises(FixedSizesError, match=wanted):
             fit.size(one, other)
     assert fit.number(0.5, 0.5) is None
     assert fit.number(3.0, 5.0) == ["/", "a", 1]

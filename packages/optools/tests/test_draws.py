@@ -98,7 +98,11 @@ def half_of(x: torch.Tensor) -> torch.Tensor:
         ("native_dropout.default", lambda x: (x[0] * 1.01, x[1]), "where the mask is set"),
         ("bernoulli_.float", lambda x: x.mul_(2), "not 0 or 1"),
         ("bernoulli_.float", lambda x: x.copy_(half_of(x)), "Bernoulli"),
-        ("bernoulli_.Tensor", lambda x: x.bernoulli_(0.5), "other numbers|distribution|correlated"),
+        (
+            "bernoulli_.Tensor",
+            lambda x: x.bernoulli_(0.5),
+            "different numbers|distribution|correlated",
+        ),
         ("bernoulli.default", half_of, "distribution|correlated"),
         ("uniform_.default", lambda x: x.mul_(0.5), "distribution"),
         ("normal_.default", lambda x: x.mul_(1.1), "distribution"),

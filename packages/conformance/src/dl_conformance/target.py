@@ -101,7 +101,7 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
     found = _vendors()
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise TargetError(f"--vendor {name}: no such vendor; installed are {known}")
+        raise TargetError(f"--vendor {name}: no such vendor; installed: {known}")
     record, descriptor = found[name]
     package = record.module.partition(".")[0].partition(":")[0]
     known_failures = Path(str(files(package))) / KNOWN_FAILURES
@@ -170,7 +170,7 @@ def profile(name: str) -> dict[str, tuple[str, ...]]:
     found = {x.name: x for _, x in manager.contributions("dl_conformance_profiles")}
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise TargetError(f"--profile {name}: no such profile; installed are {known}")
+        raise TargetError(f"--profile {name}: no such profile; installed: {known}")
     return {str(k): tuple(map(str, v)) for k, v in found[name].load().items()}
 
 

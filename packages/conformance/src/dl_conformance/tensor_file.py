@@ -133,7 +133,7 @@ def _check_entry(name: str, entry: Any) -> None:
         raise TensorFileError(f"tensor {name!r} is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise TensorFileError(f"tensor {name!r} has dtype {dtype!r}; known are {', '.join(DTYPES)}")
+        raise TensorFileError(f"tensor {name!r} has dtype {dtype!r}; known: {', '.join(DTYPES)}")
     if not is_sizes(shape) or not is_sizes(offsets) or len(offsets) != 2:
         raise TensorFileError(f"tensor {name!r}: shape and data_offsets must be lists of sizes")
 

@@ -132,7 +132,8 @@ def check_dtype(name: str) -> None:
     found = {str(each).removeprefix("torch.") for each in _dtypes()}
     if name not in found:
         raise ArgumentsError(
-            f"[tune] torch cannot create a tensor of --dtype {name!r} from numbers; choose one of"
+            f"[tune] --dtype {name!r} is not a dtype in which torch creates tensors from numbers;"
+            " available:"
             f" {', '.join(sorted(found))}"
         )
 

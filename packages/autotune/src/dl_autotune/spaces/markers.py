@@ -162,7 +162,7 @@ def check_keys(markers: Sequence[Marker], keys: Sequence[str], name: str = "kern
         if marker.key not in keys:
             raise MarkerError(
                 f"[markers] {name}:{marker.line}: key {marker.key} is marked, but not a "
-                f"parameter; available are {', '.join(keys)}"
+                f"parameter; available: {', '.join(keys)}"
             )
 
 

@@ -83,7 +83,7 @@ class SearchSpace:
         for name in names:
             if name not in self.names:
                 raise SpaceError(
-                    f"[space] {what} names {name}, which is not a parameter; available are"
+                    f"[space] {what} names {name}, which is not a parameter; available:"
                     f" {', '.join(self.names)}"
                 )
 

@@ -63,7 +63,7 @@ def check_strategy(name: str) -> None:
         strategy_named(name.removeprefix(PREFIX))
     elif name not in STRATEGIES:
         known = ", ".join((*STRATEGIES, *OPTIONAL))
-        raise TuningError(f"[search] strategy {name!r} is unknown; available are {known}")
+        raise TuningError(f"[search] strategy {name!r} is unknown; available: {known}")
 
 
 def make_strategy(

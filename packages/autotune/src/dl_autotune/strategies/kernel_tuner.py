@@ -190,7 +190,7 @@ def strategy_named(name: str) -> Callable[..., Any]:
         ) from error
     if name not in strategy_map:
         known = ", ".join(PREFIX + each for each in strategy_map)
-        raise TuningError(f"[search] strategy {PREFIX + name!r} is unknown; available are {known}")
+        raise TuningError(f"[search] strategy {PREFIX + name!r} is unknown; available: {known}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

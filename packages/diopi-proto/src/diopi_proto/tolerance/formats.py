@@ -119,9 +119,7 @@ def format_of(dtype: DTypeLike | Format) -> Format:
         except TypeError:
             known = None
     if known is None:
-        raise TypeError(
-            f"no number format for dtype {dtype!r}; supported are {', '.join(_BY_NAME)}"
-        )
+        raise TypeError(f"no number format for dtype {dtype!r}; supported: {', '.join(_BY_NAME)}")
     return known
 
 

@@ -179,7 +179,7 @@ def _host_compiler(source: Path, device_compiler: DeviceCompiler | None) -> list
         known = [*_C_SUFFIXES, *_CXX_SUFFIXES]
         known += [] if device_compiler is None else [device_compiler.suffix]
         raise BuildError(
-            f"{source} is neither C nor C++; supported suffixes are {', '.join(known)}. Other "
+            f"{source} is neither C nor C++; supported suffixes: {', '.join(known)}. Other "
             "suffixes need a device_compiler."
         )
     cxx = source.suffix in _CXX_SUFFIXES
