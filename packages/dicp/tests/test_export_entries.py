@@ -98,7 +98,7 @@ def test_states_that_begin_otherwise_are_refused() -> None:
     (cache,) = [buffer for name, buffer in other.named_buffers() if name.endswith("keys")]
     cache.fill_(1)
     programs = {"prefill": exported(llama(), *PREFILL), "decode": exported(other, *DECODE)}
-    with pytest.raises(ExportError, match="keys' has other initial contents in the entry 'decode'"):
+    with pytest.raises(ExportError, match="keys' has different initial contents in entry 'decode'"):
         export_entries(programs)
 
 

@@ -369,7 +369,7 @@ def test_a_graph_of_the_cpu_runs_eagerly() -> None:
     run = compile_(chain)
     x, y = torch.ones(3), torch.full((3,), 2.0)
     assert torch.equal(run(x, y), chain(x, y))
-    assert statistics.eager == {"no argument is a tensor of dl": 1}
+    assert statistics.eager == {"no argument is a dl tensor": 1}
 
 
 def test_recording_belongs_to_its_thread() -> None:

@@ -82,7 +82,8 @@ class Written:
 class Captured:
     """One call of an operator of the contract, to be written to a file.
 
-    :ivar arguments: by parameter: a :class:`Placed`, a list of those, None, or a plain value.
+    :ivar arguments: by parameter: a :class:`Placed`, a list of :class:`Placed`, None, or a plain
+        value.
     :ivar outputs: metadata by parameter; None for an output that the call omits.
     :ivar source: description of where the call was captured, for reports.
     """

@@ -22,14 +22,14 @@ class T:
     :ivar low: lower bound of random elements; at least 0 for unsigned dtypes.
     :ivar high: upper bound of random elements; inclusive for integers.
     :ivar values: the elements, instead of random ones.
-    :ivar dtype: None: derived from the rule of the schema.
+    :ivar dtype: dtype of the elements; None: the dtype that the schema's rule determines.
     :ivar diagonal: added to the diagonal of the last two dimensions, to make random matrices
         well conditioned or positive definite.
     :ivar apart: all elements are distinct, so that their order is unique.
     :ivar result_of: ``"diopiX.out"``: the output of that operator for the inputs of the same names.
     :ivar saved_by: ``"diopiX.stored"``: the output of the vendor's own operator for the same
         inputs, in a format of its own, which is passed on unchanged.
-    :ivar given: additional arguments of that operator, or of the one of ``result_of``.
+    :ivar given: additional arguments of the operator that ``saved_by`` or ``result_of`` names.
     :ivar plain: use neither edge values nor other layouts. Edge values are not used either where
         both a dtype and a range are given, as for indices.
     :ivar stored: elements of a captured call, in the storage format of the dtype.
@@ -121,7 +121,7 @@ class Case:
     """One call of an operator.
 
     :ivar name: ``diopiAdd[float16-transposed-3x41-alpha=2]``.
-    :ivar arguments: by parameter, a :class:`T`, a list of those, None, or a plain value.
+    :ivar arguments: by parameter, a :class:`T`, a list of :class:`T`, None, or a plain value.
     :ivar dtypes: dtype of every tensor parameter.
     :ivar layout: layout of the tensors to which it applies.
     :ivar edge: kind of edge values that fill the inputs: "", "special" or "extreme".

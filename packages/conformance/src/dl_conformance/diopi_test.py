@@ -106,8 +106,8 @@ def _options(given: argparse.Namespace) -> Iterator[str]:
 def operators_of(name: str) -> list[str]:
     """Return the operators of the contract that a name of DIOPI_TEST stands for.
 
-    :returns: none for all operators.
-    :raises SelectionError: there is none.
+    :returns: an empty result stands for all operators.
+    :raises SelectionError: the contract has no such operator.
     """
     if name == ALL:
         return []
@@ -120,7 +120,7 @@ def operators_of(name: str) -> list[str]:
 
 
 def model_of(name: str) -> str:
-    """Return the name of a model, which may be spelled in another way.
+    """Return the suite's name of a model, whose given name may be spelled differently.
 
     The suite reports an unknown name.
     """

@@ -23,7 +23,7 @@ class Fault:
     message: str
 
     def of(self, name: str) -> Fault:
-        """Return the fault as that of an output."""
+        """Return the fault with the name of an output."""
         return replace(self, message=f"{name}: {self.message}")
 
     def __str__(self) -> str:

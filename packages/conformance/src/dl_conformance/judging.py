@@ -79,7 +79,7 @@ def compare_scalar(operator: Operator, got: Any, want: Expected) -> tuple[Fault 
 def compare_tensor(
     operator: Operator, got: Array, got_dtype: str, dtype: str, want: Expected
 ) -> tuple[Fault | None, float]:
-    """Compare one output with the reference, and return its fault and worst element.
+    """Compare one output with the reference; return its fault and the error of the worst element.
 
     :param got: elements in the storage format of the dtype: bfloat16 and complex32 as bits.
     """

@@ -20,7 +20,7 @@ class Strided(NamedTuple):
 
 
 CONTIGUOUS, PRESERVE = 0, 3
-"""Values of ``diopiMemoryFormat_t``; the others are channels-last formats."""
+"""Values of ``diopiMemoryFormat_t``; all other values are channels-last formats."""
 LAYOUTS = ("contiguous", "transposed", "strided", "offset", "expanded", "channels-last")
 
 

@@ -106,7 +106,8 @@ def _calls(operator: Operator, rule: Promotion) -> Iterator[tuple[Mapping[str, A
 
 
 def _tensors(operator: Operator, names: list[str], dtypes: Any, shapes: Any) -> dict[str, T]:
-    """Return operands of these dtypes and shapes; the last ones apply to all further operands."""
+    """Return operands of these dtypes and shapes; the last dtype and shape serve further
+    operands."""
     found = {}
     for at, name in enumerate(names):
         dtype, shape = (x[min(at, len(x) - 1)] for x in (dtypes, shapes))

@@ -38,7 +38,7 @@ def near_cases(name: str) -> list[str]:
 
 
 def near_words(words: Iterable[str]) -> dict[str, list[str]]:
-    """Map each word that no case or check contains to similar words that some do."""
+    """Map each word that no case or check contains to similar words of cases and checks."""
     names = {name.lower() for name in (*checks(), *(case.name for case in all_cases()))}
     absent = [x for x in dict.fromkeys(words) if not any(x.lower() in name for name in names)]
     parts = {part for name in names for part in re.split(r"[\[\]\s-]+", name) if part}

@@ -19,7 +19,7 @@ class Outcome:
     :ivar status: ``passed``, ``failed``, ``unsupported``, ``skipped``, or ``unchecked``: the case
         ran, but a library that writes nothing would have passed too.
     :ivar detail: further lines about the cause; of a declined case, the library's own words.
-    :ivar worst: error of the worst element in units of its bound; NaN without one.
+    :ivar worst: error of the worst element in units of its bound; NaN without a bound.
     :ivar conversions: counts of the adaptor's conversions.
     :ivar remedy: what to do about the failure, with which the detail ends; empty if unknown.
     """

@@ -1,7 +1,7 @@
 """pytest plugin: ``pytest --pyargs dl_conformance --vendor NAME`` runs each case as a test.
 
-The tests are in :mod:`dl_conformance.test_operators`. Every run of pytest imports this module where
-dl-conformance is installed, so it imports only the options.
+The tests are in :mod:`dl_conformance.test_operators`. Where dl-conformance is
+installed, every run of pytest imports this module, so the module imports only the options.
 """
 
 from __future__ import annotations

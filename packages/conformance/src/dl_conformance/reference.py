@@ -35,7 +35,8 @@ class Expected:
 
     :ivar value: exact values in the wide dtype; integers and bools unchanged.
     :ivar length: number of summed terms, for all elements or for each.
-    :ivar magnitude: sum of the absolute values of the terms, likewise; None: absolute value.
+    :ivar magnitude: sum of the terms' absolute values, for all elements or for each; None:
+        absolute values of ``value``.
     :ivar roundings: number of times that inputs or intermediates are rounded to the output's dtype.
     :ivar accumulate: dtype of the accumulator, if the contract specifies a different dtype for it.
     :ivar op_class: tolerance class of this output, if it differs from the one in the schema: the

@@ -27,7 +27,7 @@ COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known fai
 class Results:
     """Outcomes of a run.
 
-    :ivar known: names of cases that are known to fail; one that passes is a failure.
+    :ivar known: names of cases that are known to fail; a known case that passes is a failure.
     :ivar strict: dtypes by operator that must be supported.
     :ivar models_of: models that make the call of a case, by its name.
     :ivar models: models that the summary reports.

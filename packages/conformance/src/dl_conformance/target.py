@@ -1,4 +1,4 @@
-"""The library under test: that of an installed vendor, or a file."""
+"""The library under test: a file, or the library of an installed vendor."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Target:
     """A library under test.
 
     :ivar legacy: the library exports DIOPI's operators by name instead of a vendor table.
-    :ivar runtime: path of a second library: with a vendor table, whose devices a legacy library
-        computes on; otherwise one that provides functions of the library, and is loaded first.
+    :ivar runtime: path of a second library. A legacy library computes on the devices of its vendor
+        table; without a table, it provides functions that the library needs, and is loaded first.
     :ivar guarded: check the memory around tensors after each call.
     :ivar adaptor: path of an adaptor file with conversions for its operators.
     :ivar simulated: environment variables that select a simulated driver.
@@ -113,7 +113,7 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
         descriptor.legacy,
         runtime,
         adaptor=adaptor,
-        # Wheels with another release of the contract have none.
+        # Descriptors of wheels for another release of the contract have no status.
         status=getattr(descriptor, "status", ""),
     )
     if simulate:

@@ -54,7 +54,7 @@ def works(vendor: Vendor) -> bool:
     """Return True if an element survives a round trip to the device, which may have failed."""
     try:
         return float(vendor.tensor(np.ones(1, np.float32)).numpy()[0]) == 1
-    except Exception:  # noqa: BLE001 - whatever it raises, it does not
+    except Exception:  # noqa: BLE001 - whatever it raises, the device does not work
         return False
 
 
@@ -92,7 +92,7 @@ class Cases:
             self.captured = cases_of_files(self.files)
             self.vendor = vendor = self.target.load()
             reason = absence(vendor)
-        except Exception as error:  # noqa: BLE001 - told to the user by the other side
+        except Exception as error:  # noqa: BLE001 - the parent process reports it
             return {"fatal": f"{type(error).__name__}: {error}"}
         if reason is not None:
             return {NO_DEVICE: reason}

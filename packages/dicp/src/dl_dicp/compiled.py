@@ -166,7 +166,7 @@ class CompiledGraph:
             return self._eagerly(arguments, f"more than {self.options.limit} layouts of arguments")
         device = next((a.device for a in arguments if is_dl(a)), None)
         if device is None:
-            return self._eagerly(arguments, "no argument is a tensor of dl")
+            return self._eagerly(arguments, "no argument is a dl tensor")
         if any(node.op in ("call_module", "call_method") for node in self.module.graph.nodes):
             return self._eagerly(arguments, "it is not a graph of functions")
         if self._written is None:

@@ -23,7 +23,7 @@ class Variant:
     :ivar numbers: host scalars among the arguments, which the program contains as constants.
     :ivar program: the program; None if the variant runs eagerly, because of ``reason``.
     :ivar tried: the sizes of the first check. The program is compared with eager mode at a second
-        tuple of sizes before it serves others; None after that, or if it serves one layout.
+        tuple of sizes before it serves further sizes; None after that, or if it serves one layout.
     :ivar fixed: why the program serves one layout although sizes of the graph vary.
     :ivar broken: function that returns why arguments that the program should serve are not served:
         a derived size expression was wrong.

@@ -13,7 +13,7 @@ def triangular(shape: str, size: float = 1.0) -> T:
     return T(shape, low=-size, high=size, diagonal=4 * size)
 
 
-# The leading minor of order 2 is 0; in the second of two matrices, that of order 1 is negative.
+# The leading minor of order 2 of the 3x3 matrix is 0; the second 2x2 matrix begins with -1.
 SINGULAR = (("3x3", [4, 2, 0, 2, 1, 0, 0, 0, 1]), ("2x2x2", [1, 0, 0, 1, -1, 0, 0, 1]))
 TRIANGLES = [
     dict(upper=u, transpose=t, unitriangular=d) for u in (0, 1) for t in (0, 1) for d in (0, 1)

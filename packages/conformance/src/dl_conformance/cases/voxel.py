@@ -31,7 +31,7 @@ TENTHS = dict(
     NDim=3,
 )
 INSIDE = T("60x4", low=-1.2, high=1.6)
-# Points on borders between voxels, and on borders of the grid, of which the upper are outside.
+# Points on borders between voxels, and on borders of the grid, whose upper borders are outside.
 ON_BORDERS = exactly("5x3", [-1, 0, -3, -0.5, 0.25, -1, 1, 0.75, 0, 0.5, 1.5, 0, 0, 1, 1])
 NOT_FINITE = exactly("6x3", [NAN, 0, 0, 0, INF, 0, 0, 0, -INF, 1e30, 1, 0, 0.25, 1, 0, -1e30, 1, 0])
 CLOUDS = [
@@ -60,7 +60,7 @@ def slots(voxels, room, features, **others):
     )
 
 
-# Twelve points in four voxels, some in none.
+# Twelve points: some in four voxels, the rest outside of the grid.
 ROW_OF = [2, 0, -1, 0, 3, 2, 2, -1, 0, 2, 3, 0]
 FEATURES = np.round(uniform("features", 36, -2, 2), 1).astype(np.float32).reshape(12, 3)
 LARGEST = [

@@ -46,7 +46,7 @@ class SkipError(Exception):
 _CHECKS: dict[str, Check] = {}
 _UNGUARDED: set[str] = set()
 _OUTCOMES: WeakKeyDictionary[Vendor, dict[str, Outcome]] = WeakKeyDictionary()
-"""Outcomes of checks on which others depend, by vendor."""
+"""Outcomes, by vendor, of checks on which other checks depend."""
 
 
 def check(
@@ -55,8 +55,8 @@ def check(
     """Register a check.
 
     :param words: description of the right behavior.
-    :param after: words of the checks that must not fail. Otherwise this one is skipped, so that a
-        report names the faulty slot and not those that it misleads.
+    :param after: words of other checks. If one of them fails, this check is skipped, so that a
+        report names the faulty slot only, and not the slots whose checks rely on it.
     :param unguarded: run without guard bands, which wait for every operator.
     """
 
@@ -183,7 +183,7 @@ def run_check(vendor: Vendor, name: str) -> Outcome:
 
     if vendor.is_legacy:
         return outcome("skipped", "a library without a vendor table leaves this to its host")
-    # Before `_UNGUARDED` is read: the modules of checks fill it, and this may be the first one.
+    # This fills `_UNGUARDED`, which is read below: it imports the modules of checks if necessary.
     run = checks()[name]
     try:
         with vendor.unguarded() if name in _UNGUARDED else nullcontext():

@@ -2,7 +2,7 @@
 work after it waits for it.
 
 A round enqueues long work, then a write of FIRST, then a write of SECOND to the same block. The
-last value tells which of them ran out of order.
+last value shows which of the three ran out of order.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def download(vendor: Vendor) -> None:
     with Bench(vendor) as bench:
         stream, block = bench.stream(), bench.block()
         kinds = ["within", *(["fill"] if bench.has("memory_set") else [])]
-        # A faulty writer leaves the old value too, but not both of them do.
+        # A faulty writer may leave the old value too; two kinds of writers are not faulty alike.
         found: dict[str, set[int]] = {kind: set() for kind in kinds}
         for kind in kinds:
             WRITERS[kind].ready(bench, FIRST)
@@ -121,7 +121,7 @@ def _runs_in_order(vendor: Vendor, name: str) -> None:
         others = [x for x in others if bench.has(WRITERS[x].needs)]
         if not _is_overtaken(bench, writer, WRITERS[others[0]]):
             return
-        # A race may end well once, which must not put the blame on the other kind of work.
+        # A race may end well once; the other kind of work must not be blamed for that.
         if not any(_is_overtaken(bench, writer, WRITERS[others[1]]) for _ in range(ATTEMPTS)):
             _accuse_of_overtaking(WRITERS[others[0]])
         accuse(
@@ -159,12 +159,12 @@ def _is_overtaken(bench: Bench, writer: Writer, before: Writer) -> bool:
         if got != SECOND and bench.probe(block) == SECOND:
             _accuse_of_overtaking(writer)
         found = found or got != SECOND
-        # A write that waits for its stream leaves no work behind it.
+        # After a write that waits for its stream, no work is left on the stream.
         return busy or found or (was_busy and outlasts_the_write())
 
     def outlasts_the_write() -> bool:
-        """Return True if the stream is still busy when the same write on a free stream is finished:
-        one that does not wait for its own stream is then finished before the earlier work."""
+        """Return True if the stream is still busy when the same write on a free stream is finished.
+        A write that does not wait for its own stream is then finished before the earlier work."""
         bench.load(stream, writer.long_work)
         writer.write(bench, spare, SECOND, bench.free)
         bench.probe(spare)  # waits for the write

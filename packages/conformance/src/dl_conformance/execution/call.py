@@ -60,7 +60,8 @@ class Call:
     def refused(self, expected: Mapping[str, Any]) -> Call:
         """Return the invalid call derived from this valid one.
 
-        :param expected: outputs of this call; the invalid one has the same unless it changes them.
+        :param expected: outputs of this call; the invalid call has the same outputs unless it
+            changes them.
         """
         changed = self.case.refusal.changed if self.case.refusal else {}
         written = {p.name for p in self.operator.params if p.direction == "out"}
@@ -179,7 +180,7 @@ class Call:
         return None
 
     def _run_preparation(self) -> Fault | None:
-        """If the call is one that needs a preparing call first, make that call."""
+        """Make the preparing call, if the call needs one first."""
         if not self.arguments.get("is_prepared"):
             return None
         self.vendor.op[self.case.operator](**{**self.arguments, "is_prepared": False})

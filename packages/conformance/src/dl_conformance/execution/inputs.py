@@ -20,8 +20,9 @@ from dl_conformance.sparse import Csr
 from dl_conformance.vocabulary import tensors
 
 LARGE = 1 << 16
-"""Tensor size in elements from which on references compute in float64, which BLAS supports. Its
-roundings are 2^-29 of those of float32. References of float64 cases always use longdouble."""
+"""Number of elements of a tensor from which on references compute in float64, which BLAS supports.
+Rounding errors of float64 are 2^-29 of the errors of float32. References of float64 cases always
+use longdouble."""
 
 
 class CaseInputs:
@@ -164,7 +165,7 @@ class CaseInputs:
 
 
 def output_layout(case: Case, shape: tuple[int, ...]) -> str:
-    """Return the layout of a written tensor: that of the case unless impossible or expanded."""
+    """Return the layout of a written tensor: the case's layout, unless impossible or expanded."""
     if case.layout == "expanded" or not applies(case.layout, shape):
         return "contiguous"
     return case.layout

@@ -159,7 +159,7 @@ def image(
     """Return an encoder of images in patches.
 
     :param size: width and height of the image; only its first 16 rows of 16 patches are embedded.
-    :keyword tokens: tokens of a layer, likewise.
+    :keyword tokens: number of tokens of a layer, reduced likewise.
     """
     yield from patches(hidden, min(size, 16 * patch), patch)
     yield from layer(hidden=hidden, **of_layer)

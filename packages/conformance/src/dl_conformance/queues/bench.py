@@ -1,7 +1,7 @@
 """Streams, events and memory of one device, used through the slots of the vendor's table.
 
 No method waits unless its docstring says so: a check decides what is enqueued and which slot has to
-wait for it. Blocks hold one repeated byte, so that a single value tells which of several writes
+wait for it. Blocks hold one repeated byte, so that a single value shows which of several writes
 came last.
 """
 
@@ -235,7 +235,7 @@ class Bench:
     # Streams and events.
 
     def stream(self, priority: int = 0) -> Stream:
-        """Create a stream; that of a synchronous vendor without streams is the default one."""
+        """Create a stream; a synchronous vendor without streams gets the default stream."""
         if self.synchronous and not self.has("stream_create"):
             return self.default
         pointer = ffi.new("void**")

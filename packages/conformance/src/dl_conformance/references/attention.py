@@ -21,7 +21,7 @@ from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 class Scores:
     """Scores of queries [N, H, S, D] and keys [N, Hk, T, D].
 
-    :ivar factors: factors of the weights: 1, or those of dropout.
+    :ivar factors: factors of the weights: 1, or the factors of dropout.
     """
 
     q: Array
@@ -180,7 +180,7 @@ class Flash:
         )
 
     def added(self, queries: int, keys: int, sample: slice = slice(None)) -> Array:
-        """Return the bias [N or 1, H or 1, S, T]: -inf for masked keys, else that of ALiBi.
+        """Return the bias [N or 1, H or 1, S, T]: -inf for masked keys, else ALiBi's bias.
 
         Positions are aligned at the end if there are more keys than queries.
 

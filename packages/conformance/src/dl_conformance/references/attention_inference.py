@@ -1,7 +1,7 @@
 """Attention in language-model serving: keys and values in pools, pages and caches.
 
 Sources: Kwon et al., PagedAttention, 2023; Su et al., RoFormer, 2021, for rotary embedding; and
-those of the references of attention.
+the sources in attention.py.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dl_conformance.reference import Array
 
 
 def log1p(x: Array) -> Array:
-    """Return log1p; NumPy adds 1 to complex numbers, which loses small ones."""
+    """Return log1p; NumPy adds 1 to complex numbers, so that small numbers are lost."""
     if x.dtype.kind != "c":
         return np.asarray(np.log1p(x))
     sum_with_1 = np.array(x)  # 1 + x would lose the sign of an imaginary zero

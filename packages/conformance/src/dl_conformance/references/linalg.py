@@ -58,7 +58,7 @@ def factor_backward(
     (Murray).
 
     Errors of the product (section 3.5) propagate through both solves, each of which adds its own
-    error (theorem 8.5). Either triangle of the result may be a copy of the other one.
+    error (theorem 8.5). Either triangle of the result may be a copy of the other.
     """
     lower = triangle(adjoint(L) if upper else L, upper=False)
     grad = triangle(adjoint(grad_output) if upper else grad_output, upper=False)

@@ -77,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
         place, status = place if len(named) == 1 else "", FAILED
         graph = export_entries(programs, device)
         if arguments.check and (wrong := differing_output(graph, programs, _library(device))):
-            raise ExportError(f"the results of the graph differ from those of the program: {wrong}")
+            raise ExportError(f"results of the graph differ from the program's results: {wrong}")
         graph.save(arguments.output)
     except (ExportError, DiopiError, OSError, RuntimeError, ValueError) as error:
         write_error(f"dl compile: {place}{error}\n")

@@ -1,4 +1,4 @@
-"""Names of engines: those of dl-dicp and those of the installed plugins."""
+"""Names of the engines of dl-dicp and of installed plugins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT = "tiled"
 
 @cache
 def contributed() -> dict[str, Contribution]:
-    """Return the engines of plugins, except those with a name of dl-dicp's engines."""
+    """Return the engines of plugins, except engines with the name of an engine of dl-dicp."""
     manager = PluginManager.of_environment()
     manager.load()
     found = manager.contributions("dl_graph_engines")

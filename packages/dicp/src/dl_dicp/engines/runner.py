@@ -52,7 +52,7 @@ def places_of(document: Mapping[str, Any], inputs: list[int]) -> list[int]:
 class EngineProgram:
     """Program that runs the contract program until the engine's results have agreed with it.
 
-    :ivar dropped: why the engine is no longer used; empty if it is.
+    :ivar dropped: why the engine is no longer used; empty if it is in use.
     :ivar agreed: whether a trial run agreed with the contract program.
     """
 

@@ -39,7 +39,7 @@ def join_graphs(parts: Mapping[str, Part]) -> Part:
             if name in contents and not _same(contents[name], tensor):
                 if name in states:
                     raise ValueError(
-                        f"the state {name!r} has other initial contents in the entry {entry!r}; "
+                        f"the state {name!r} has different initial contents in entry {entry!r}; "
                         "export all programs of the same model"
                     )
                 names[name] = f"{name}.{entry}"

@@ -18,8 +18,8 @@ class LinearBias:
     name = "linear-bias"
     default = True
     conditions: Mapping[str, str] = {
-        "alpha": "a summand has a factor alpha",
-        "broadcast": "the added tensor is neither a row nor of the product's shape",
+        "alpha": "alpha scales a summand",
+        "broadcast": "the added tensor is neither a row nor a tensor of the product's shape",
         PRIVATE: PRIVATE_WORDS,
     }
 

@@ -32,7 +32,8 @@ def _with_tensor(operator: Any) -> Callable[..., Any]:
             return NotImplemented
         made = torch.full((), number, dtype=dtype, device=tensor.device)
         if tensor.dim() == 0 and not made.is_floating_point() and tensor.dtype != torch.bool:
-            # Next to a zero-dimensional tensor, a wider integer dtype would determine the result's.
+            # Next to a zero-dimensional tensor, a wider integer dtype would determine the dtype of
+            # the result.
             made = made.to(tensor.dtype)
         return operator(tensor, made) if is_first else operator(made, tensor)
 

@@ -54,7 +54,7 @@ class Shapes:
                 raise OwnCaseError(f"{symbol.name} = {size} needs a separate program")
         for place, (wanted, given) in enumerate(zip(self.arguments, arguments, strict=True)):
             if not _lies_as(wanted, given, out, device):
-                raise OwnCaseError(f"argument {place} has another layout than the traced one")
+                raise OwnCaseError(f"argument {place} has a different layout than traced")
         if not self.hold(out):
             raise OwnCaseError("these sizes need a separate program")
         return out

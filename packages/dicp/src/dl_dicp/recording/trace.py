@@ -42,7 +42,7 @@ class Host:
         ``kwargs``.
     :ivar slots: slots of its results, in the order of their leaves; -1 for scalars and for tensors
         that share the memory of an argument.
-    :ivar results: its results in the same order; None for those that are not device tensors.
+    :ivar results: its results in the same order; None for results that are not device tensors.
     :ivar constants: its results if they are the same in every run.
     """
 

@@ -85,7 +85,7 @@ def _patterns(graphs: list[CompiledGraph]) -> Html:
         return section("Patterns", "No pattern matched a sequence of calls.")
     rows = [(name, "fused", n) for name, n in fired.items()]
     rows += [(name, f"left alone, because {why}", n) for (name, why), n in declined.items()]
-    text = "Sequences of calls that became one fused call, and those that were left alone."
+    text = "Sequences of calls that became one fused call, and sequences that were left alone."
     return section("Patterns", text, table(("pattern", "outcome", "times"), rows, False))
 
 

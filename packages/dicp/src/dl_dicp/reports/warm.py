@@ -8,7 +8,7 @@ from dl_dicp.compiled import all_graphs
 def build_kernels_of_all_graphs() -> tuple[int, list[str]]:
     """Build the kernels of all graphs of this process.
 
-    :returns: the number of graphs that have kernels, and the reasons why others have none.
+    :returns: the number of graphs that have kernels, and the reasons why other graphs have none.
     """
     variants = [variant for graph in all_graphs for variant in graph.variants]
     engines = [variant.program.engine for variant in variants if variant.program is not None]

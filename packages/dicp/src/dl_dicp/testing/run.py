@@ -80,7 +80,7 @@ class Totals:
         return found
 
     def text(self, what: str) -> str:
-        """Format the counts in one line, and those of the engine in another."""
+        """Format the counts in one line, and the engine's counts in another."""
         if self.engine:
             runs, varying = self.runs, self.dropped[SIZES_VARY]
             of_engine = f"{runs} graph runs; {varying} graphs of varying sizes left to the executor"

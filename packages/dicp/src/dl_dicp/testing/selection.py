@@ -13,8 +13,8 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selects one in ``parts`` of the tests whose names contain ``text``; determined by
-    ``seed``."""
+    """Selects one in ``parts`` of the tests whose names contain ``text``, by a hash of ``seed`` and
+    the name."""
 
     parts: int = 1
     seed: str = "0"

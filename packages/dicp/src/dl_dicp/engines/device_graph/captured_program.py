@@ -141,8 +141,8 @@ def warn_once(why: str) -> None:
         return
     _told.append(why)
     warnings.warn(
-        f"[dl] the engine capture does not capture a graph: {why}. The contract's executor runs "
-        "it; `dl dicp explain` reports each graph. This warning is given once.",
+        f"[dl] the engine capture cannot capture this graph: {why}. The contract's executor "
+        "runs the graph; `dl dicp explain` reports each graph. This warning is given once.",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -32,7 +32,7 @@ class Slot:
     def fill(self, value: Tensor) -> None:
         """Copy an input into the static memory.
 
-        :raises RuntimeError: its layout differs from that of the captured input.
+        :raises RuntimeError: its layout differs from the layout of the captured input.
         """
         if value.shape != self.tensor.shape or value.dtype != self.tensor.dtype:
             raise RuntimeError(

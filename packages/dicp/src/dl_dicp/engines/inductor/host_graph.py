@@ -96,7 +96,7 @@ def _on_host(module: GraphModule, constants: list[torch.Tensor]) -> GraphModule:
         if node.op == "get_attr":
             value = operator.attrgetter(node.target)(module)
             if isinstance(value, torch.Tensor):
-                # The original graph keeps the device's tensor. Neither of the two is written.
+                # The original graph keeps the device's tensor. Neither tensor is written.
                 value = _constant(value)
                 constants.append(value)
             root[node.target] = value

@@ -37,7 +37,7 @@ def device_among(arguments: Sequence[Any]) -> torch.device:
     """
     found = {a.device for a in arguments if isinstance(a, torch.Tensor) and a.device.type == "dl"}
     if not found:
-        raise DeclinedError("no argument is a tensor of dl")
+        raise DeclinedError("no argument is a dl tensor")
     if len(found) > 1:
         names = " and ".join(sorted(map(str, found)))
         raise DeclinedError(f"its arguments are on {names}, but a graph is compiled for one device")
@@ -99,7 +99,7 @@ def check_graph(module: GraphModule) -> None:
         if torch.Tag.nondeterministic_seeded in target.tags and not _has_no_dropout(node):
             raise DeclinedError(
                 f"it draws random numbers ({name_of(target)}): Inductor's generator would draw "
-                "others than the device's generator"
+                "different numbers than the device's"
             )
         if "fused_attention_overrideable" in str(target):
             raise DeclinedError(
