@@ -87,7 +87,7 @@ def declined(function: Callable[[Tensor], Tensor], times: int = 5, **options: An
         warnings.simplefilter("always")
         for _ in range(times):
             agrees(compiled, function, vector())
-    assert len([each for each in said if "does not capture" in str(each.message)]) == 1
+    assert len([each for each in said if "cannot capture" in str(each.message)]) == 1
     ((name, why),) = statistics.dropped
     assert name == "capture" and f"not captured, because {why}" in explain()
     return str(why)

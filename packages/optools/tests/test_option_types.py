@@ -67,7 +67,7 @@ def test_commands_refuse_them(
     [
         (["--metric", "("], "is not a regular expression"),
         (["--metric", "(a)(b)"], "write one group"),
-        (["--tolerance", "1"], "name that, too"),
+        (["--tolerance", "1"], "give --metric as well"),
         (["--output", "/proc/nothing"], "/proc/nothing"),
     ],
 )

@@ -1,7 +1,7 @@
 """Signatures of arguments: shapes, dtypes and strides, but never the values in tensors.
 
 Facts are plain hashable tuples, because they are collected at each call;
-:func:`describe_arguments` formats them later. Those of a tensor are
+:func:`describe_arguments` formats them later. Facts of a tensor are
 ``(shape, dtype, device, strides, requires_grad)``.
 """
 

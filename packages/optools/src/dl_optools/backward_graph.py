@@ -23,7 +23,7 @@ from dl_optools.windows import Window
 
 Gradient = torch.Tensor | None
 Slot = tuple[int, Window | None]
-"""A tensor's position, and a function that extracts its gradient from the one at an edge."""
+"""A tensor's position, and a function that extracts its gradient from the gradient at an edge."""
 
 _IN_PLACE_ON_VIEW = "torch::autograd::CopySlices"
 """Node of a base whose view was written to; its first edge leads to the base's previous node."""
@@ -40,7 +40,7 @@ def next_sequence_number() -> int:
 
 
 def nodes_behind(tensors: Iterable[torch.Tensor]) -> set[Node]:
-    """Return the nodes that created tensors, and those that created the bases of views."""
+    """Return the nodes that created tensors, and the nodes that created the bases of views."""
     found = set()
     for tensor in tensors:
         base = tensor._base
@@ -147,7 +147,7 @@ class GradientWatch:
     :param inputs: tensors among the arguments.
     :param report: called in the thread of backward as soon as all of the call's nodes have run, or
         at the end of a backward pass that does not need all nodes. It must not keep alive the
-        tensors that the graph belongs to: those of the call.
+        tensors of the call, to which the graph belongs.
     """
 
     def __init__(self, inputs: Sequence[torch.Tensor], report: Callable[[Gradients], None]) -> None:
@@ -214,7 +214,7 @@ class GradientWatch:
                     if gradient is None:
                         continue
                     if window is not None:
-                        # The gradient through the view, plus the later one through its base.
+                        # The gradient through the view, plus the later gradient through its base.
                         seen.outputs[position] = window.read(_plain(gradient))
                     else:
                         seen.outputs.setdefault(position, _plain(gradient))

@@ -20,7 +20,7 @@ OUR_MODES: list[type] = []
 class State:
     """State of the tools in one thread.
 
-    :ivar inside: a tool's own code is running: its operators are not the program's.
+    :ivar inside: a tool's own code is running, whose operators do not belong to the program.
     :ivar api_call: the current call at the level of the Python interface.
     """
 

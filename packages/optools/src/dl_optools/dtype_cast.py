@@ -60,7 +60,7 @@ class CastResults:
 
 
 class _Copies:
-    """The arguments of one call in their other dtypes."""
+    """The arguments of one call in the dtypes to which they are cast."""
 
     def __init__(self, args: Any, kwargs: Any, dtypes: Dtypes) -> None:
         self._dtypes = dtypes

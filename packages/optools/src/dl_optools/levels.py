@@ -89,7 +89,7 @@ def is_operator(name: str) -> bool:
 
 
 class _Chains:
-    """Tools of one level in one thread, and those that want each function."""
+    """Tools of one level in one thread, and for each function the tools that want it."""
 
     def __init__(self, name_of: Callable[[Any], str]) -> None:
         self.tools: tuple[Handler, ...] = ()

@@ -53,6 +53,6 @@ def short_name(name: str) -> str:
     ``ADD`` for ``aten.add.Tensor`` and ``torch.Tensor.add_``."""
     parts = name.split(".")
     last = parts[1] if parts[0] == "aten" and len(parts) > 1 else parts[-1]
-    # `__add__` is the name of a method, `add_` that of an in-place operator.
+    # `__add__` is the name of a method, `add_` the name of an in-place operator.
     own = last if last.startswith("__") else last.removesuffix("_")
     return own.upper()

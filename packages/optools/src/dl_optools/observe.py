@@ -48,7 +48,7 @@ class Observed:
     """One signature of one operator.
 
     :ivar calls: number of calls with this signature, including those that raised an error.
-    :ivar stack: stack of the program at the first of them, if stacks were requested.
+    :ivar stack: stack of the program at the first of these calls, if stacks were requested.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Observations:
 
     @property
     def calls(self) -> int:
-        """Number of recorded calls, without those left out."""
+        """Number of recorded calls, without calls that were left out."""
         return sum(observed.calls for observed in self.signatures)
 
     def table(self, rows: int = _SHOWN) -> str:

@@ -141,7 +141,8 @@ def _stream(
 ) -> Iterator[torch.Generator | None]:
     """Draw random numbers on the CPU that follow the seed and state of the device's generator.
 
-    The CPU's own stream does not change, and the device's advances: the next call draws others.
+    The CPU's own stream does not change, and the device's advances: the next call draws other
+    numbers.
     """
     if device.type == "cpu":
         yield generator

@@ -37,7 +37,8 @@ class _Part:
 
 
 def _reach(tensor: torch.Tensor) -> tuple[int, int]:
-    """Return the first storage element that a strided tensor reaches, and the one past its last."""
+    """Return the first storage element that a strided tensor reaches, and the element past its
+    last."""
     first = int(tensor.storage_offset())
     if tensor.numel() == 0:
         return first, first
@@ -69,7 +70,7 @@ class Relocation:
 
     :param tree: arguments in nested lists, tuples and dictionaries.
     :param device: device of the copies.
-    :param dtypes: mapping of dtypes; others do not change.
+    :param dtypes: mapping of dtypes; other dtypes do not change.
     """
 
     def __init__(

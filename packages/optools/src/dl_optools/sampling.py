@@ -26,7 +26,7 @@ def _percent(text: str) -> float | None:
 
 
 class SampledOptions(ToolOptions, total=False):
-    """The parameters of :class:`SampledTool`, likewise."""
+    """The parameters of :class:`SampledTool`, for subclasses that add others and pass these on."""
 
     every: int | None
     budget: float | str | None
@@ -36,7 +36,7 @@ class SampledOptions(ToolOptions, total=False):
 class SampledTool(Tool):
     """A tool whose modes are on torch's stack in measured steps only.
 
-    Steps are those of :mod:`.steps`. Programs without any are measured as a whole.
+    Steps are those of :mod:`.steps`. Programs without steps are measured as a whole.
 
     :param every: measure only every n-th step; None: the variable ``OP_<TOOL>_EVERY``, else 1.
     :param budget: percent of the program's time that the tool may take, or ``"off"``; None: the

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 EVERYTHING = ".*"
 OTHER_LEVEL = "--level "
-"""Prefix of a suggestion to use another level, which has operators of that name."""
+"""Prefix of a suggestion to use another level, which has operators with the suggested name."""
 
 
 class PatternError(ValueError):

@@ -1,7 +1,7 @@
 """Training steps, as all tools count them.
 
 A step ends when an optimizer steps. Several alternating optimizers make one step together: the next
-one begins when an optimizer steps again. Programs without optimizers (inference, own update rules)
+step begins when an optimizer steps again. Programs without optimizers (inference, own update rules)
 call :func:`step`; from then on optimizers are not counted.
 """
 

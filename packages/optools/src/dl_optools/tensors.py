@@ -43,7 +43,7 @@ def versions(tensors: Iterable[torch.Tensor]) -> list[int]:
 
 
 def find_written(tensors: Iterable[torch.Tensor], before: Iterable[int]) -> list[torch.Tensor]:
-    """Return the tensors of a call whose memory it wrote to, whether it returns them or not.
+    """Return the tensors of a call whose memory the call wrote to, returned or not.
 
     :param before: :func:`versions` of the same tensors before the call.
     """

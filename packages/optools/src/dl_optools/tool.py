@@ -35,7 +35,7 @@ def device_under_test() -> str:
 
 
 def resolve_device(name: str) -> str:
-    """Return the device of that name, or the default for an empty name."""
+    """Return the device with the given name, or the default for an empty name."""
     return name or device_under_test()
 
 
@@ -43,7 +43,8 @@ def check_device(kind: str, who: str) -> None:
     """Check that a name is a device type of this machine.
 
     :param who: name of the tool, for errors.
-    :raises ValueError: it has an index, torch does not know it, or the machine does not have it.
+    :raises ValueError: the name has an index, torch does not know it, or the machine has no such
+        device.
     """
     with own_work():
         known = _is_here(kind)

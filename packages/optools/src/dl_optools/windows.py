@@ -17,7 +17,7 @@ class Window:
 
     :ivar size: size of the view in elements.
     :ivar stride: stride of the view in elements.
-    :ivar offset: offset of the view's first element from the base's first one.
+    :ivar offset: offset of the view's first element from the base's first element.
     :ivar base_size: size of the base.
     :ivar base_stride: stride of the base.
     """
@@ -30,7 +30,8 @@ class Window:
 
     @classmethod
     def of(cls, view: torch.Tensor) -> Window | None:
-        """Return None if it is not a view, or its elements are not single elements of the base."""
+        """Return None if a tensor is not a view, or its elements are not single elements of the
+        base."""
         base = view._base
         if base is None or view.layout != torch.strided or base.layout != torch.strided:
             return None

@@ -1,8 +1,8 @@
 """Check whether the operators that a search blames compute correctly after all.
 
 Training can amplify the last bit of a value into a different loss: an optimizer that divides by the
-size of a gradient magnifies one that is nearly zero. An operator that rounds differently from the
-CPU then makes the metric wrong although the operator is correct.
+size of a gradient magnifies a gradient that is nearly zero. An operator that rounds differently
+from the CPU then makes the metric wrong although the operator is correct.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ class Bisection:
         as_it_is = state.find(None) or self._new(None)
         if not state.operators:
             raise BisectError(
-                "no tool saw an operator of the program on the device; --device names another one. "
-                f"Output of the program: {as_it_is.log}"
+                "no tool saw an operator of the program on the device; --device names another "
+                f"device. Output of the program: {as_it_is.log}"
             )
         none = self._run([])
         if self._criteria.metric is not None and not any(
@@ -78,8 +78,8 @@ class Bisection:
             )
         if none.complaint:
             raise BlamelessError(
-                f"with all operators on the CPU it is wrong, too: {none.complaint}. Operators are "
-                f"not to blame, or the tools did not see them. Its output: {none.log}"
+                f"with all operators on the CPU the program is wrong, too: {none.complaint}. "
+                f"Operators are not to blame, or the tools did not see them. Its output: {none.log}"
             )
         self._reference = none.metric
         if self._criteria.tensor is not None:

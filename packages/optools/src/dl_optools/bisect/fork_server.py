@@ -25,7 +25,7 @@ from dl_optools.environment import environment, replace_environment
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any] | None:
-    """Answer a request other than one for a run; None: unknown."""
+    """Answer a request that is not for a run; None: the request is unknown."""
     if "preload" in request:
         return {"unsafe": preload(request["preload"])}
     return {} if "ready" in request else None

@@ -29,9 +29,9 @@ class Criteria:
         number counts, and nan and inf are wrong.
     :ivar tolerance: allowed distance relative to the run in which every operator fell back.
     :ivar finite: the words nan and inf anywhere in the output are wrong.
-    :ivar tensor: regular expression for tensors of the step that the program records: the one
-        farthest from the run in which every operator fell back counts, by its distance relative
-        to the largest value there.
+    :ivar tensor: regular expression for names of tensors in the step that the program records. The
+        metric is the largest distance of such a tensor from the run in which every operator fell
+        back, relative to the tensor's largest value in that run.
     """
 
     expect: str | None = None

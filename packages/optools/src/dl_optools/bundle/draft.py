@@ -32,7 +32,7 @@ class Addition:
     def add(self, snapshot: Snapshot, wanted: Sequence[int]) -> int:
         """Add some of a snapshot's tensors.
 
-        :returns: table index of the first; the others follow in order.
+        :returns: table index of the first added tensor; the other tensors follow in order.
         """
         draft = self.draft
         start = draft.tensor_count

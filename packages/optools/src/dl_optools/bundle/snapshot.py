@@ -114,7 +114,8 @@ class Snapshot:
     """The current memory of some tensors.
 
     :param tensors: without duplicates.
-    :ivar records: one for each tensor, then those of the parts of sparse ones, which are strided.
+    :ivar records: one for each tensor, then one for each part of a sparse tensor; parts are
+        strided.
     :ivar storages: the storages that the records refer to by index.
     :raises NotStorableError: a bundle cannot store a tensor of this kind.
     """
@@ -150,7 +151,8 @@ class Snapshot:
         return sum(host.data.nbytes for one in self.storages for host in one.pieces)
 
     def same(self, at: int, other: Snapshot, other_at: int) -> bool:
-        """Return True if a tensor has the shape, strides and bytes of one in another snapshot."""
+        """Return True if a tensor has the shape, strides and bytes of a tensor in another
+        snapshot."""
         one, two = self.records[at], other.records[other_at]
         if (one.shape, one.stride, one.dtype) != (two.shape, two.stride, two.dtype):
             return False

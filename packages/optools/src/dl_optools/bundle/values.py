@@ -258,7 +258,7 @@ def _decode_dict(pairs: list[list[Any]], where: str) -> dict[Any, Any]:
 
 
 def _torch_constant(kind: str, name: Any, where: str) -> Any:
-    """Return the dtype, layout or other constant of torch by that name, and nothing else."""
+    """Return the dtype, layout or other constant of torch with this name; refuse other objects."""
     found = vars(torch).get(name) if isinstance(name, str) and _NAME.fullmatch(name) else None
     if not isinstance(found, _TORCH[kind]):
         raise BundleError(f"{where}: torch has no {kind} {name!r}")

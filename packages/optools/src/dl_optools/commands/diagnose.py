@@ -78,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not program:
         return _refuse("no program given, as in `dl diagnose -- python train.py`")
     if arguments.tolerance is not None and arguments.metric is None:
-        return _refuse("--tolerance applies to --metric: name that, too")
+        return _refuse("--tolerance applies to --metric; give --metric as well")
     if shutil.which(program[0]) is None:
         return _refuse(f"{program[0]}: program not found", NOT_FOUND)
     environ = environment()

@@ -326,7 +326,10 @@ def launch(
     if DEVICE_VARIABLE not in environ and any(
         x.found["device"] == "cpu" for x in working_reports(reports_of(lines, "compare"))
     ):
-        say("dl tool: no accelerator found: compare examined the CPU; --device names another\n")
+        say(
+            "dl tool: no accelerator found: compare examined the CPU; --device names another "
+            "device\n"
+        )
     judged = _report_results(lines, root, say, gate or Gate())
     wrong |= judged == WRONG_USE
     if not lines:

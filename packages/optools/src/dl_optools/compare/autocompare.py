@@ -71,12 +71,12 @@ class OpAutoCompare(SampledTool):
         steps. None: the variable ``OP_AUTOCOMPARE_BUDGET``, else 15, or ``"off"`` with ``every=1``.
     :param threads: number of references computed concurrently; None: half of the processors.
     :param places: maximum number of calls that wait to be judged.
-    :param memory: maximum bytes that these hold; and the same again for arguments that wait for
-        their function's backward. First calls of a signature, and all with ``every=1``, wait until
-        memory is free; others are dropped and counted.
+    :param memory: maximum bytes that waiting calls hold, and also of arguments that wait for their
+        function's backward. First calls of a signature, and all calls with ``every=1``, wait until
+        memory is free; other calls are dropped and counted.
     :param clock: monotonic clock in seconds.
     :param on_failure: called for each wrong call, in a thread of the tool.
-    :param on_result: called for each compared call, likewise.
+    :param on_result: called for each compared call, in a thread of the tool.
     :param attribute: determine the module and the Python function of overloads, at a small cost
         for every function that is called.
     :param stream: receives the report when the tool stops, and the first failure of an operator

@@ -25,7 +25,7 @@ class CheckedCall:
     :ivar stack: the program's Python stack, innermost line first; empty in backward.
     :ivar record: additional data for a bundle of the call; None if it was not requested.
     :ivar extra: its signature was compared before.
-    :ivar overwritten: read-only arguments that it changed.
+    :ivar overwritten: read-only arguments that the call changed.
     """
 
     number: int

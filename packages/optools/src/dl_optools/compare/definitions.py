@@ -136,8 +136,8 @@ def _gradient(bound: Bound, got: Tensor, want: Any) -> Defined | None:
     """Return a gradient of attention, without rows whose weights the scores do not determine.
 
     The weights are ``exp(score - sum)`` of rounded values: if the last digit of a score is a large
-    part of 1, any weights are equally right. Gradients of queries are independent per row; those
-    of keys, values and masks are sums over the rows of a head.
+    part of 1, any weights are equally right. Gradients of queries are independent per row;
+    gradients of keys, values and masks are sums over the rows of a head.
     """
     query, key = bound["query"], bound["key"]
     if not isinstance(want, Tensor) or got.shape != want.shape or query.dim() != 4:

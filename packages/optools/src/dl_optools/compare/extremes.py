@@ -1,7 +1,7 @@
-"""Results for nan and infinity where the CPU's answer is not the only correct one.
+"""Results for nan and infinity where the CPU's result is not the only correct one.
 
 - It may depend on the position of an element: in some operators the CPU's vectorized code and its
-  code for the remaining elements differ for nan. Then each of its answers is right.
+  code for the remaining elements differ for nan. Then the results of both are right.
 - It may be nan as an artifact of a formula: gelu(-inf) as -inf times 0. If the function tends to
   a limit, that is right, too. Operations defined by IEEE 754 (products, sums, comparisons) have no
   such artifacts.
@@ -43,8 +43,8 @@ def settle(
 ) -> torch.Tensor | None:
     """Return a result in which equally right elements have the reference's value; None without any.
 
-    :param runs: each returns the reference's answers to a tree of arguments, in its own dtypes.
-    :param at: index of the answer.
+    :param runs: each returns the reference's results for a tree of arguments, in its own dtypes.
+    :param at: index of the result.
     """
     if got.shape != want.shape or not got.is_floating_point() or not want.is_floating_point():
         return None
@@ -158,7 +158,8 @@ def _floats(tree: Tree) -> list[torch.Tensor]:
 
 
 def _spread(tensor: torch.Tensor, like: torch.Tensor) -> torch.Size | None:
-    """Return the shape of a result with an element for each of this argument's, or None."""
+    """Return the result's shape if it has one element for each element of this argument, or
+    None."""
     try:
         shape = torch.broadcast_shapes(tensor.shape, like.shape)
     except RuntimeError:
@@ -167,7 +168,7 @@ def _spread(tensor: torch.Tensor, like: torch.Tensor) -> torch.Size | None:
 
 
 def _map_tensors(leaf: Callable[[Any], Any], tree: Tree) -> Tree:
-    """Return a tree with new tensors; a tensor that occurs twice does so again."""
+    """Return a tree with new tensors; a tensor that occurs twice also does so in the new tree."""
     known: dict[int, Any] = {}
 
     def once(value: Any) -> Any:

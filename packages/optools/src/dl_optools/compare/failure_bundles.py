@@ -28,7 +28,8 @@ from dl_optools.tensors import tensors_of
 
 
 class FailureBundles:
-    """Writes them into ``op_autocompare_result/pid<pid>_<time>``, created with the first bundle.
+    """Writes the bundles into ``op_autocompare_result/pid<pid>_<time>``, created with the first
+    bundle.
 
     :param most: maximum number of operators.
     :param device: type of the device under test, recorded as the device of the capture.

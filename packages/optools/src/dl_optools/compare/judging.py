@@ -192,7 +192,7 @@ class _Judgement(References):
     def _replace_undetermined(
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
     ) -> torch.Tensor | None:
-        """Return the result with the reference's undetermined elements; None: there are none."""
+        """Return the result with the reference's undetermined elements; None: it has none."""
         peer, sums = self._peer_of(at, got), self._sums(at)
         free = find_undetermined(self.subject.run, self.call.tree, at, got, want, peer, rule, sums)
         count = int(free.sum())

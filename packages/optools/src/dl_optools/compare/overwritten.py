@@ -23,8 +23,8 @@ def find_overwritten(
 ) -> tuple[str, ...]:
     """Return the names of read-only arguments whose values changed.
 
-    Arguments that share memory with a written argument are left out, as are those that share it
-    with a result that is a view although the schema does not say so (``_unsafe_view``).
+    Arguments that share memory with a written argument are left out, and so are arguments that
+    share memory with a result that the schema does not declare as a view (``_unsafe_view``).
 
     :param given: the arguments after the call.
     :param before: copies of the arguments from before the call.

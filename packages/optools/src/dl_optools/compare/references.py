@@ -50,7 +50,8 @@ class References:
 
     @functools.cached_property
     def peer(self) -> list[Any] | None:
-        """Return the CPU's answers in the same dtype; None if it does not support the dtype."""
+        """Return the CPU's results in the same dtype; None if the CPU does not support the
+        dtype."""
         try:
             if self.subject.writes:
                 return self.run({})

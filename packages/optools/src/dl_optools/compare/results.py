@@ -73,7 +73,7 @@ class AutoCompareResults:
     :ivar device: type of the examined device; empty: the tool has not started.
     :ivar calls: calls of operators that have a reference.
     :ivar seen: number of these calls by operator.
-    :ivar checked: comparisons: of a call, or of the gradients of one.
+    :ivar checked: comparisons, each of a call or of a call's gradients.
     :ivar signatures: distinct operators, shapes, strides, dtypes and flags among the calls.
     :ivar picks: number of calls by the reason why they were compared or skipped; see
         :class:`.Pick`.

@@ -75,8 +75,8 @@ CONSTANT = {
     "tril": "self",
     "triu": "self",
 }
-"""Operators that replace elements of this argument by a constant: if those are not zero themselves,
-zeros have the sign of the constant."""
+"""Operators that replace elements of this argument by a constant. If the elements that remain
+are not zero, zeros have the sign of the constant."""
 
 
 def is_signed(name: str) -> bool:

@@ -115,7 +115,7 @@ class OverloadSubject:
 class FunctionSubject:
     """Function of torch's Python interface.
 
-    :param written: indices, among the tensors of the arguments, of those it wrote to.
+    :param written: indices, among the tensors of the arguments, of the tensors that it wrote to.
     :param autocast: the dtype that autocast computed in on the device, if it was on.
     """
 

@@ -1,4 +1,4 @@
-"""Variables that replace the rounding bound by a tolerance, or the float64 reference by another.
+"""Variables that replace the rounding bound by a tolerance, or set the dtype of references.
 
 ``AUTOCOMPARE_ERROR_TOLERANCE``, ``AUTOCOMPARE_ERROR_TOLERANCE_FLOAT16`` and
 ``LINEAR_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT16`` are ``atol,rtol``; the most specific one counts.

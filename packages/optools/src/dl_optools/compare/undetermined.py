@@ -45,8 +45,8 @@ def find_undetermined(
 ) -> torch.Tensor:
     """Return a mask of the elements of a result without a unique right value in its dtype.
 
-    :param run: returns the reference's answers; it may write to the arguments.
-    :param at: index of the answer.
+    :param run: returns the reference's results; it may write to the arguments.
+    :param at: index of the result.
     :param peer: the CPU's result in the same dtype; None: there is none.
     :param sums: sums of the absolute values of the summands, if known.
     """

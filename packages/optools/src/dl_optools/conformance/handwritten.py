@@ -31,9 +31,11 @@ class ContractCall:
 def _spatial(bound: Bound) -> int:
     found: int = bound["weight"].dim() - 2
     if found not in (2, 3):
-        raise NotServedError(f"a convolution over {found} dimensions is composed of others")
+        raise NotServedError(
+            f"a convolution over {found} dimensions is composed of other operators"
+        )
     if bound["input"].dim() != found + 2:
-        raise NotServedError("a convolution without a batch is composed of others")
+        raise NotServedError("a convolution without a batch is composed of other operators")
     return found
 
 

@@ -41,7 +41,7 @@ def find_contract_call(
 ) -> ContractCall:
     """Return the contract call for a call of an overload.
 
-    :raises NotServedError: there is none, or more than one.
+    :raises NotServedError: no operator serves the call, or more than one.
     """
     schema = overload._schema
     space, _, name = schema.name.partition("::")
@@ -115,7 +115,7 @@ class _Call:
         has = [p.name for p in self.operator.params]
         if self.bound.get("keepdim") and "keepdim" not in has:
             removed = self._reduced_dimensions()
-        note = f"or, where a vendor lacks that, by {', '.join(others)}" if others else ""
+        note = f"or, where a vendor lacks that operator, by {', '.join(others)}" if others else ""
         return ContractCall(self.name, arguments, outputs, removed, note)
 
     def _reduced_dimensions(self) -> tuple[int, ...]:

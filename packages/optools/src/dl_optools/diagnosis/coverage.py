@@ -21,7 +21,7 @@ class Coverage:
     """Calls of a program, and which of them were checked.
 
     :ivar calls: number of calls of overloads that compute on the device, by name.
-    :ivar checked: number of those that were compared, or whose draws were tested.
+    :ivar checked: number of these calls that were compared, or whose draws were tested.
     :ivar partly: number of checked calls with a result that has no reference.
     :ivar dtypes: dtypes of the calls' first tensors, by name.
     :ivar signatures: operators with shapes, strides, dtypes and flags.

@@ -32,7 +32,7 @@ def confirm(
 ) -> tuple[DeadOperator | None, list[str]]:
     """Return the operator in which two runs have died, and facts for the report.
 
-    The further runs have no other tools, so that these are not at fault, and wait for every
+    The further runs have no other tools, which could be at fault, and wait for every
     operator: a device that computes in the background fails while another operator runs.
 
     :param run: the first run that died; its :attr:`.Run.dead` is set.

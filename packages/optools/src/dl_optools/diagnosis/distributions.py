@@ -69,7 +69,8 @@ class ElementDistribution:
     :ivar parameters: arguments of the functions below, after the values.
     :ivar contains: returns True where a value can be drawn.
     :ivar support: description of the values that can be drawn.
-    :ivar below: P(X < x), and :ivar upto: P(X <= x), in float64.
+    :ivar below: P(X < x) in float64.
+    :ivar upto: P(X <= x) in float64.
     :ivar bits: collision entropy: two draws are equal with probability ``2 ** -bits``.
     """
 

@@ -94,8 +94,10 @@ def describe_misfit(count: int, mean: float, spread: float, slack: float, bins: 
     The distribution function by the Dvoretzky-Kiefer-Wolfowitz inequality (Massart, The tight
     constant in the Dvoretzky-Kiefer-Wolfowitz inequality, Annals of Probability 18, 1990).
 
-    :param mean: sum of the scores, :param spread: of their squares less 1, :param slack: of the
-        calls' slacks, :param bins: number of uniforms in each of equal bins.
+    :param mean: sum of the scores.
+    :param spread: sum of the scores' squares less 1.
+    :param slack: sum of the calls' slacks.
+    :param bins: number of uniform numbers in each of several equal bins.
     """
     if count < FEWEST:
         return ""

@@ -59,7 +59,8 @@ class DrawChecks:
 
         :param proceed: runs the call.
         :param repeat: run it twice, from the same state of the generator.
-        :returns: the result, and what is wrong; empty: nothing; None: its distribution is unknown.
+        :returns: the result, and what is wrong: empty if nothing is, None if the distribution is
+            unknown.
         """
         generator = GeneratorState(bound, _device(bound))
         before = generator.read()

@@ -197,8 +197,8 @@ class _CheckedGraph:
         if pair is not None and (units := max_distance(*pair)) > OPERATOR_UNITS:
             self.check.accuse(
                 name,
-                f"in a compiled graph its result differs by {units:.3g} eps from that of the same "
-                f"call outside of one: {text}",
+                f"in a compiled graph its result differs by {units:.3g} eps from the result "
+                f"of the same call outside of a compiled graph: {text}",
             )
         for one, two in zip(copies, tensors, strict=True):
             if not same_values(to_host(one), to_host(two)):

@@ -35,7 +35,7 @@ def base(name: str) -> str:
 
 
 def causes(wrong: Sequence[str], inside: Mapping[str, Set[str]]) -> dict[str, str]:
-    """Return the wrong operators that call another wrong one internally, each with that one.
+    """Return the wrong operators that call another wrong operator, each with the called operator.
 
     :param wrong: names of operators that were found to be wrong.
     :param inside: names of the operators that each operator calls.

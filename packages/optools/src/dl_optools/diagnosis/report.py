@@ -90,7 +90,7 @@ CHECKED = (
 
 
 def describe_power(coverage: Coverage) -> str:
-    """Describe what the checked calls imply for this run, and for others."""
+    """Describe what the checked calls imply for this run, and for other runs."""
     counts = sorted(filter(None, map(coverage.complete, coverage.calls)))
     if not counts:
         return "No call was checked."

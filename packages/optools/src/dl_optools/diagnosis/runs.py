@@ -52,7 +52,7 @@ class Run:
 class Runner:
     """Runs one program, until the user stops it by Ctrl-C or SIGTERM.
 
-    :ivar stopped: exit status after the user's stop, after which nothing runs; 0: not stopped.
+    :ivar stopped: exit status after the user has stopped the runs; 0: they were not stopped.
     :param folder: folder for logs and results.
     :param timeout: seconds after which a run is killed; None: never.
     :param hang: seconds after which a run is killed if one operator is still running.

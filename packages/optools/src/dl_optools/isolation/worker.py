@@ -60,7 +60,7 @@ class Worker:
         self._line, self._lines = b"", 0
 
     def ask(self, work: str, path: str, **arguments: Any) -> Answer:
-        """Do the work on one bundle in the child. If the child ends, that is the answer.
+        """Do the work on one bundle in the child. If the child ends, the answer says so.
 
         :raises UnusableError: no child can be started.
         """

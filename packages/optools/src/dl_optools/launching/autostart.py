@@ -52,7 +52,7 @@ _process = 0
 def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     """Start the tools that ``DL_TOOLS`` names; they stop when the process ends.
 
-    They observe this thread and those that :mod:`threading` starts later.
+    They observe this thread and the threads that :mod:`threading` starts later.
 
     ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. If a tool
     cannot start, that is reported and the program runs without it.
@@ -81,7 +81,7 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
         # Other plugins are imported only if one of their tools is requested.
         others = None if own.issuperset(filter(None, names)) else PluginTools()
         wanted_tools = tools_of(",".join(names), others.names() if others else ())
-        # Tools that change operators start first: the others see calls before they do.
+        # Tools that change operators start first, so that all other tools see calls before them.
         inner += sum(each.changes for each in wanted_tools)
         for each in sorted(wanted_tools, key=lambda x: not x.changes):
             if others is not None and not each.home:
@@ -91,7 +91,7 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     if probes:
         from dl_optools.diagnosis.probe import OpProbe
 
-        # A tool that starts later sees calls first: calls that it repeats reach the others once.
+        # A tool that starts later sees calls first: other tools see calls that it repeats once.
         makers.insert(0, (PROBE, lambda: OpProbe(**options)))
         inner += 1
     if breadcrumbs:

@@ -105,7 +105,7 @@ def find_regressions(
     """Describe regressions, a line each.
 
     A regression is a new failure; an error that grew much and is near the bound; or an operator
-    that was checked before and is not any more, about which a run without findings says nothing.
+    that was checked before and no longer is: a run without findings says nothing about it.
     """
     lines = []
     for name, each in now.items():

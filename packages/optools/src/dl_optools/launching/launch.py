@@ -191,7 +191,7 @@ def describe_lost(notes: Sequence[str]) -> str:
     if not missing:
         return ""
     found = dict.fromkeys(tool for process in missing for tool in begun[process])
-    # Its results are those of a process that has died.
+    # Its results belong to a process that has died.
     tools = ", ".join(tool for tool in found if tool != BREADCRUMBS)
     more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
     return (

@@ -52,7 +52,7 @@ class Notes:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def lines(self) -> list[str]:
-        """Return all notes until now; later ones are not accepted."""
+        """Return all notes until now; later notes are not accepted."""
         if self._lines is None:
             os.write(self._pipe, _END)
             self._reader.join()

@@ -1,4 +1,4 @@
-"""Tools that plugins of dl add to those of this package, by the hook ``dl_op_tools``.
+"""Tools that plugins of dl add to the tools of this package, by the hook ``dl_op_tools``.
 
 Imports no torch: the tools themselves do.
 """

@@ -1,6 +1,6 @@
 """Patterns of tools' lists that no operator of a program matched, usually misspelled names.
 
-Each process notes its own; the command that started the program intersects them.
+Each process notes its unmatched patterns; the command that started the program intersects them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class UnmatchedPatterns:
 
     :ivar patterns: patterns of its list, each with the closest name that was called, or "".
     :ivar everything: no pattern of the list matched.
-    :ivar asked: False: no operator was looked up, so that the patterns may still be right.
+    :ivar asked: if False, no operator was looked up, so that the patterns may still be right.
     """
 
     tool: str

@@ -28,7 +28,7 @@ _OF_OPERATORS = re.compile(
 
 
 def explain_misspelling(name: str) -> str:
-    """Return why no tool reads a variable that looks like one of theirs; empty for all others."""
+    """Return why no tool reads a variable that looks like a tool's; empty for other variables."""
     if not name.startswith(("OP_", "AUTOCOMPARE_")):
         return ""
     if name in KNOWN or _OF_OPERATORS.fullmatch(name):

@@ -1,1 +1,1 @@
-"""Comparison of one training step on a trusted device with one on the device under test."""
+"""Comparison of a training step on a trusted device with the step on the device under test."""

@@ -25,8 +25,8 @@ class StepComparison:
     :ivar optimizer: number of operators in the optimizer's step, for both steps.
     :ivar dtypes: operators with another result dtype than in the trusted step.
     :ivar comparable: both steps have the same modules and weights. Their operators may differ:
-    optimizers choose other operators on other devices. :ivar broken: descriptions of the steps that
-    did not reach their end.
+        optimizers choose different operators on different devices.
+    :ivar broken: descriptions of the steps that did not reach their end.
     """
 
     rank: str
@@ -81,7 +81,7 @@ class StepComparison:
         if self.optimizer[0] != self.optimizer[1]:
             lines.append(
                 f"  the optimizer takes {self.optimizer[0]} operators in the trusted step and "
-                f"{self.optimizer[1]} in the one under test: each is judged separately"
+                f"{self.optimizer[1]} in the step under test: each is judged separately"
             )
         if self.dtypes:
             lines.append(

@@ -1,4 +1,4 @@
-"""Judgement of the values of one event; it determines if the event itself caused a difference."""
+"""Judgement of the values of one event: whether the event itself caused a difference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Events:
     are right, a distance to the trusted step is inherited.
 
     :param tolerance: relative; None: the square root of the dtype's epsilon.
-    :ivar drew_differently: a random event drew other numbers than in the trusted step.
+    :ivar drew_differently: a random event drew different numbers than in the trusted step.
     :ivar has_operators: operators were recorded, not only modules.
     """
 

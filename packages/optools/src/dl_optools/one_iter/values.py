@@ -1,4 +1,4 @@
-"""A value in both steps, and the distance between the two."""
+"""A value in both steps, and the distance between both values."""
 
 from __future__ import annotations
 

@@ -35,6 +35,6 @@ def overflow_page(results: OverflowResults) -> str:
         for each in sorted(operators, key=lambda x: (-x.bad, x.name))
     ]
     heads = ["operator", "tensors", "bad", "nan", "inf", "min", "max", "largest norm"]
-    text = "Range of the finite values of all tensors; the norm is that of the largest tensor."
+    text = "Range of the finite values of all tensors; the norm is the largest tensor's."
     sections.append(page.section("Operators", text, page.table(heads, rows)))
     return page.render_page("Where nan and inf come from", sections)

@@ -137,7 +137,7 @@ class OverflowResults:
         return self.origins[0] if self.origins else None
 
     def add(self, checked: Sequence[Checked], origin: Origin | None = None) -> None:
-        """Count a call's tensors, and record those that are not finite."""
+        """Count a call's tensors, and record the tensors that are not finite."""
         with self._lock:
             for one in checked:
                 self.operators.setdefault(one.name, OperatorValues(one.name)).add(one.values)

@@ -113,7 +113,7 @@ def _exactly(tensor: torch.Tensor) -> Statistics:
     summary = [math.nan] * 5
     if count[0]:
         low, high = torch.stack(list(torch.aminmax(numbers))).tolist()
-        # Squares of large values overflow, those of scaled values do not.
+        # Squares of large values overflow, squares of scaled values do not.
         scale = max(abs(low), abs(high)) or 1.0
         scaled = numbers / scale
         variance, mean = torch.var_mean(scaled, correction=0)

@@ -52,7 +52,7 @@ class BundleCalls:
         self.tensors = tensors_of(outcome.args, outcome.kwargs)
         recorded = {x.same for x in self.document.results[self.document.returned :]}
         inputs = {id(x) for at, x in enumerate(outcome.inputs) if at in recorded}
-        # Indices among the tensors of those that either run wrote to.
+        # Indices, among the tensors, of the tensors that either run wrote to.
         self.written = [
             at for at, x in enumerate(self.tensors) if at in outcome.written or id(x) in inputs
         ]

@@ -1,4 +1,4 @@
-"""Check of a replayed call: of this run, and of the recording.
+"""Check of a replayed call: of the results of this run, and of the recorded results.
 
 Both are judged as autocompare judges calls, see :mod:`.compare.judging`. Without a reference, they
 are compared with each other.

@@ -36,8 +36,8 @@ from dl_optools.replay.scripts import DOCUMENT
 def to_repro(bundle: Bundle, script: Path, *, force: bool = False) -> None:
     """Write a script that runs the call and reports whether it is right, also by its exit status.
 
-    It also reports the distance of its results from the recorded ones. Its tensors are stored next
-    to it, in a file of the same name with the suffix ``.safetensors``.
+    The script also reports the distance of its results from the recorded results. Its tensors are
+    stored next to it, in a file of the same name with the suffix ``.safetensors``.
 
     :param force: replace existing files.
     :raises OutputError: one of the two files exists, or cannot be written.

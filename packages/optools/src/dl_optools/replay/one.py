@@ -98,7 +98,7 @@ def _verdict(outcome: CheckResult) -> list[str]:
 
 
 def _units(values: list[float]) -> str:
-    """Return the largest error in units of the allowed one; a dash if nothing was compared."""
+    """Return the largest error in units of the allowed error; a dash if nothing was compared."""
     known = [value for value in values if value == value]
     return f"{max(known):.3g}" if known else "-"
 

@@ -148,7 +148,7 @@ def _do_nothing() -> None:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of each run, in order, without the one for warm-up."""
+    """Seconds of each run, in order, without the warm-up run."""
 
     forward: list[float]
     backward: list[float]
@@ -163,7 +163,7 @@ def measure(
     synchronize: bool = True,
     warm_up: bool = True,
 ) -> Times:
-    """Measure wall-clock times of ``repeat`` runs, by default after one more for warm-up.
+    """Measure wall-clock times of ``repeat`` runs, by default after a warm-up run.
 
     Each run gets new copies of its arguments, which are not part of the time: in-place operators
     get the captured inputs.

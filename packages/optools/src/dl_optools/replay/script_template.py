@@ -172,9 +172,9 @@ def difference(got: torch.Tensor, want: torch.Tensor) -> str:
 
 
 def is_far_off(got: torch.Tensor, want: torch.Tensor) -> bool:
-    """Return True if a result is further off than rounding explains, without dl-optools.
+    """Return True if a result differs by more than rounding explains, judged without dl-optools.
 
-    Values may be off by the square root of their dtype's epsilon, relative to the largest one.
+    Values may be off by the square root of their dtype's epsilon, relative to the largest value.
     """
     if (got.dtype, got.shape) != (want.dtype, want.shape):
         return True

@@ -27,7 +27,7 @@ def _text(arguments: list[Argument]) -> str:
 
 
 def _gradients(arguments: list[Argument]) -> str:
-    """Return shapes and dtypes of their gradients, which are those of the tensors."""
+    """Return shapes and dtypes of the tensors' gradients, which equal those of the tensors."""
     return "; ".join(f"{x.dtype}{list(x.shape or ())}" for x in arguments if x.requires_grad)
 
 

@@ -50,11 +50,11 @@ class Recorder:
 
     No tensor is kept: spans store shapes and marks of the stopwatch.
 
-    :param selection: selection of overloads; those inside a timed function are timed as well.
+    :param selection: selection of overloads; overloads inside a timed function are timed as well.
     :param trace: receives each step as a timeline; None: no timeline.
     :param memory: returns the bytes of tensors on the device, for the timeline.
     :param on_call: called for each call whose times are complete.
-    :ivar recording: False: calls pass unchanged.
+    :ivar recording: if False, calls pass unchanged.
     :ivar listener_errors: what ``on_call`` raised, and how often.
     """
 
@@ -90,7 +90,7 @@ class Recorder:
 
     @property
     def cold(self) -> bool:
-        """True if :attr:`profile` is that of the first step."""
+        """True if :attr:`profile` is the profile of the first step."""
         return self._warm.steps == 0
 
     # Calls

@@ -37,8 +37,10 @@ class TimeResults:
     """Results of :class:`OpTimeMeasure`.
 
     :ivar rows: times by operator, shape and dtype.
-    :ivar device: measured device, and :ivar clock: the stopwatch.
-    :ivar steps: number of measured steps in ``rows``, and :ivar seconds: their time.
+    :ivar device: measured device.
+    :ivar clock: name of the stopwatch.
+    :ivar steps: number of measured steps in ``rows``.
+    :ivar seconds: time of the measured steps.
     :ivar cold: only the first step was measured, including one-time work.
     :ivar left_out: calls after the last step, or beyond the limit of the files.
     """

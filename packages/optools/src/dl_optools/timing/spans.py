@@ -19,7 +19,7 @@ class Row:
     """Calls of one operator with the same shapes and dtypes, in one direction.
 
     :ivar level: ``function`` of the Python interface, or ``overload`` of the dispatcher.
-    :ivar function: the function that it belongs to; empty if unknown.
+    :ivar function: the function that the overload belongs to; empty if unknown.
     :ivar shapes: shapes of the tensor arguments; ``dtypes`` likewise.
     :ivar seconds: total of all calls, including nested calls.
     :ivar own: total without nested calls.

@@ -64,9 +64,9 @@ class _Overloads(Tool):
 class OpTimeMeasure(SampledTool):
     """Times operators: Python functions with their part of backward, and the overloads in them.
 
-    Devices with events in their streams are not delayed; on others each operator is followed by a
-    synchronisation, which preserves the order of work, but not its overlap. The tool is absent in
-    most steps: it measures as many as its budget allows, by default 2 % of the program's time.
+    Devices with events in their streams are not delayed; on other devices a synchronisation
+    follows each operator; it preserves the order of work, but not its overlap. The tool is absent
+    in most steps: it measures as many as its budget allows, by default 2 % of the program's time.
 
     At its end it writes to ``op_tools_results/op_time_measure_result`` the calls
     (``op_elapsed_info_<run>.csv``), their sums by operator, shape and dtype
@@ -154,7 +154,8 @@ class OpTimeMeasure(SampledTool):
 
     def enter(self) -> None:
         levels.add(self, Level.API)
-        # Processes that communicate need the dispatcher's level; others use the chosen one.
+        # Processes that communicate need the dispatcher's level; other processes use the chosen
+        # level.
         talks = torch.distributed.is_available() and torch.distributed.is_initialized()
         if self.level is Level.DISPATCH or talks:
             self._overloads = _Overloads(self, self._recorder, self.level is Level.API)

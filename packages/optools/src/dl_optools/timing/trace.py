@@ -1,8 +1,8 @@
 """Timeline of the measured steps for Chrome's tracing and Perfetto.
 
 It is a JSON array of trace events, written step by step; the format allows the end to be missing,
-so that the file of a killed program is valid. Times are those of the stopwatch: without the tool's
-own work, from the first measured step on.
+so that the file of a killed program is valid. Times are measured by the stopwatch: without the
+tool's own work, from the first measured step on.
 """
 
 from __future__ import annotations
