@@ -108,6 +108,6 @@ CASES = [
     refused(
         "Remainder",
         dict(input=7, other=T("3x41", low=1, high=4)),
-        dict(other=T("3x41", low=0, high=1, dtype="int64")),
+        data=[dict(other=T("3x41", low=0, high=1, dtype="int64"))],
     ),
 ]
