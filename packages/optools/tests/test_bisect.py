@@ -189,7 +189,9 @@ def test_nothing_to_search_for(tmp_path: Path) -> None:
     # The margin is reported.
     with pytest.raises(BisectError, match="of 0 where --tolerance allows"):
         bisection(tmp_path / "c", Model(lambda on_device: False)).find()
-    with pytest.raises(BisectError, match="on the CPU it is wrong, too: no output matches"):
+    with pytest.raises(
+        BisectError, match="on the CPU the program is wrong, too: no output matches"
+    ):
         bisection(tmp_path / "b", Model(alone(3)), always).find()
 
 

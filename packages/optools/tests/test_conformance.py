@@ -202,7 +202,7 @@ def test_other_operators_that_may_serve_are_named(tmp_path: Path) -> None:
     (first, *_) = to_conformance(bundle, tmp_path / "case")
     assert (
         first
-        == "aten.mm.default is served by diopiMm or, where a vendor lacks that, by diopiMatmul"
+        == "aten.mm.default is served by diopiMm or, where a vendor lacks that operator, by diopiMatmul"
     )
 
 

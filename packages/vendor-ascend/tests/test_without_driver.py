@@ -1,4 +1,5 @@
-"""Tests without CANN or an NPU: one warning under torch, and reasons from `dl doctor`."""
+"""Tests without CANN or an NPU: `import torch` warns once, and `dl doctor` lists the
+reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests without the SDK or an MLU: one warning under torch, and reasons from `dl doctor`."""
+"""Tests without the SDK or an MLU: `import torch` warns once, and `dl doctor` lists the
+reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests without NVIDIA's driver: one warning under torch, and reasons from `dl doctor`."""
+"""Tests without NVIDIA's driver: `import torch` warns once, and `dl doctor` lists the reasons."""
 
 from __future__ import annotations
 

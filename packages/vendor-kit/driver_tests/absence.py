@@ -1,4 +1,5 @@
-"""Tests without a driver or a device: one warning under torch, and reasons from `dl doctor`."""
+"""Tests without a driver or a device: `import torch` warns once, and `dl doctor` lists the
+reasons."""
 
 from __future__ import annotations
 
