@@ -17,7 +17,7 @@ from .absence import absence
 from .adapted import conversions
 from .case import Case
 from .catalog import case_named, cases_of_files
-from .checks.check import is_check, run_check
+from .checks.check import check_outcome, is_check
 from .execution import run
 from .outcome import Outcome
 from .target import Target
@@ -41,7 +41,7 @@ def outcome_of(vendor: Vendor, name: str, captured: Mapping[str, Case]) -> Outco
     vendor.reset_conversions()
     try:
         if is_check(name):
-            outcome = run_check(vendor, name)
+            outcome = check_outcome(vendor, name)
         else:
             outcome = run(vendor, captured.get(name) or case_named(name))
     except Exception:  # noqa: BLE001 - one case, not the run, is lost

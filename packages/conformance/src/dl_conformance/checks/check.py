@@ -46,7 +46,7 @@ class SkipError(Exception):
 _CHECKS: dict[str, Check] = {}
 _UNGUARDED: set[str] = set()
 _OUTCOMES: WeakKeyDictionary[Vendor, dict[str, Outcome]] = WeakKeyDictionary()
-"""Outcomes, by vendor, of checks on which other checks depend."""
+"""Outcomes of the checks that have run, by vendor."""
 
 
 def check(
@@ -64,7 +64,7 @@ def check(
         @wraps(function)
         def run(vendor: Vendor) -> None:
             for each in after:
-                if _outcome_of(vendor, f"{SUBJECT}[{each}]").status == "failed":
+                if check_outcome(vendor, f"{SUBJECT}[{each}]").status == "failed":
                     raise SkipError(f"it relies on a failed check: {SUBJECT}[{each}]")
             function(vendor)
 
@@ -77,8 +77,12 @@ def check(
     return declare
 
 
-def _outcome_of(vendor: Vendor, name: str) -> Outcome:
-    """Return the outcome of a check, which runs once for each vendor."""
+def check_outcome(vendor: Vendor, name: str) -> Outcome:
+    """Return the outcome of a check, which runs once for each vendor.
+
+    A race may show in only one of two runs. If the checks that depend on this one saw another run
+    than the report shows, they would be skipped because of a failure that the report omits.
+    """
     known = _OUTCOMES.setdefault(vendor, {})
     if name not in known:
         known[name] = run_check(vendor, name)

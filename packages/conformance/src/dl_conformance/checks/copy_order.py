@@ -165,14 +165,14 @@ def _is_overtaken(bench: Bench, writer: Writer, before: Writer) -> bool:
     def outlasts_the_write() -> bool:
         """Return True if the stream is still busy when the same write on a free stream is finished.
         A write that does not wait for its own stream is then finished before the earlier work."""
-        bench.load(stream, writer.long_work)
-        writer.write(bench, spare, SECOND, bench.free)
-        bench.probe(spare)  # waits for the write
-        busy = bench.is_busy(stream)
-        bench.settle()
-        return busy
 
-    repeat_while_busy(bench, once)
+        def write() -> None:
+            writer.write(bench, spare, SECOND, bench.free)
+            bench.probe(spare)  # waits for the write
+
+        return bench.outlasts(stream, write, writer.long_work)
+
+    repeat_while_busy(bench, once, outlasts_the_write)
     return found
 
 

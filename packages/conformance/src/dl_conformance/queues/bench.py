@@ -7,6 +7,7 @@ came last.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -203,6 +204,11 @@ class Bench:
                 self._loads = [self.block(nbytes) for _ in range(2)]
         return True
 
+    @property
+    def level(self) -> int:
+        """Length of long work: each level takes about twice as long as the one before."""
+        return self._level
+
     def _enlarged(self) -> int:
         """Return how often the blocks of long work were doubled."""
         return min(max(self._level - LARGER, 0), LARGER)
@@ -333,6 +339,18 @@ class Bench:
         """Return True if the last write of a stream's long work is not visible yet."""
         block, value = stream.tick[0]
         return self.probe(block) != value
+
+    def outlasts(self, stream: Stream, work: Callable[[], object], kind: str = "") -> bool:
+        """Return True if the long work of a stream takes longer than other work.
+
+        :param work: enqueues work on the free stream, and waits for it.
+        :param kind: as for :meth:`load`.
+        """
+        self.load(stream, kind)
+        work()
+        busy = self.is_busy(stream)
+        self.settle()
+        return busy
 
     def settle(self) -> None:
         """Wait for all work in two ways, because either may be wrong."""

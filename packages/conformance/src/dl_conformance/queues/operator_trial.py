@@ -52,13 +52,18 @@ class Memory:
 
 @dataclass
 class Trial:
-    """One call of an operator."""
+    """One call of an operator.
+
+    :ivar busy: its stream was busy when the operator was enqueued.
+    :ivar proven: its stream was so for long enough that work on another stream was finished.
+    """
 
     call: Call
     expected: dict[str, Any]
     memory: list[Memory] = field(default_factory=list)
     results: dict[str, Any] = field(default_factory=dict)
     busy: bool = False
+    proven: bool = False
     copied: list[tuple[Bytes, Bytes]] = field(default_factory=list)
 
     @property
@@ -104,9 +109,15 @@ def working_trial(vendor: Vendor, case: Case) -> Trial | None:
         return None
 
 
-def _trial(vendor: Vendor, case: Case) -> Trial | None:
+def repeated(vendor: Vendor, trial: Trial) -> Trial | None:
+    """Return another trial of the same case, with tensors of its own."""
+    again = _trial(vendor, trial.call.case, trial.expected)
+    return None if again is None or again.call.prepare() else again
+
+
+def _trial(vendor: Vendor, case: Case, known: dict[str, Any] | None = None) -> Trial | None:
     inputs = CaseInputs(case, getattr(vendor, "adaptor", None))
-    expected = inputs.expected()
+    expected = inputs.expected() if known is None else known
     try:
         return Trial(Call(vendor, inputs, expected), expected)
     except OutOfMemoryError:
