@@ -10,7 +10,7 @@ from .check import SkipError, check, require
 
 COUNT = 1000
 BLOCK = 64
-# Sources by language; a C++ kernel runs once for each block, a CUDA kernel once for each thread.
+# Sources by language; a C++ kernel runs once for each block, the others once for each thread.
 DOUBLED = {
     "c++": """
 #include "dl_cpu_kernel.h"
@@ -24,6 +24,12 @@ DL_CPU_KERNEL(doubled) {
     "cuda": """
 extern "C" __global__ void doubled(float* data, long long count) {
   const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
+  if (i < count) data[i] *= 2;
+}
+""",
+    "opencl": """
+kernel void doubled(global float* data, long count) {
+  const long i = get_global_id(0);
   if (i < count) data[i] *= 2;
 }
 """,
