@@ -75,7 +75,6 @@ DL_KERNEL void query_gradient_kernel(AttentionTasks tasks, AttentionGradients<T,
   for (int64_t item = block_index(); item < tasks.count; item += block_count()) {
     const AttentionTask task = tasks.at(item);
     const AttentionShape shape = problem.shape.of(task.sample);
-    if (task.first >= shape.queries) continue;
     const int64_t n = task.sample, h = task.head, kh = h / shape.group();
     const int64_t queries = tile_extent(task.first, shape.queries);
     const TileOperand<T> q =
@@ -89,7 +88,8 @@ DL_KERNEL void query_gradient_kernel(AttentionTasks tasks, AttentionGradients<T,
     DL_UNROLL
     for (int r = 0; r < kOwn; ++r)
       terms[r] = problem.terms_of(shape, n, h, task.first + out.row(r));
-    const int64_t end = shape.end_key(task.first + queries - 1);
+    // As in attention_kernel, a tile beyond a short sequence is not skipped, but has no keys.
+    const int64_t end = queries > 0 ? shape.end_key(task.first + queries - 1) : 0;
     for (int64_t key = shape.first_key(task.first); key < end; key += kSide) {
       const int64_t keys = tile_extent(key, end);
       TileSums<C> scores, grads;
@@ -126,7 +126,6 @@ DL_KERNEL void key_gradients_kernel(AttentionTasks tasks, AttentionGradients<T, 
   for (int64_t item = block_index(); item < tasks.count; item += block_count()) {
     const AttentionTask task = tasks.at(item);
     const AttentionShape shape = problem.shape.of(task.sample);
-    if (task.first >= shape.keys) continue;
     const int64_t n = task.sample, kh = task.head, key = task.first;
     const int64_t keys = tile_extent(key, shape.keys);
     const TileOperand<T> k = tile_rows(shape.key_rows(n, problem.k), n, kh, key, keys, shape.width);
@@ -137,7 +136,8 @@ DL_KERNEL void key_gradients_kernel(AttentionTasks tasks, AttentionGradients<T, 
     TileSums<C> of_keys, of_values;
     of_keys.clear();
     of_values.clear();
-    const int64_t begin = shape.first_query(key), end = shape.end_query(key + keys - 1);
+    const int64_t begin = shape.first_query(key);
+    const int64_t end = keys > 0 ? shape.end_query(key + keys - 1) : 0;
     for (int64_t h = kh * shape.group(); h < (kh + 1) * shape.group(); ++h) {
       for (int64_t query = begin; query < end; query += kSide) {
         const int64_t queries = tile_extent(query, end);
