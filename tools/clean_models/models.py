@@ -173,7 +173,8 @@ def likelihood(out: tuple[Tensor, Tensor, Tensor], target: Tensor) -> Tensor:
 class Case:
     """One model.
 
-    :ivar shape: shape of the data; :ivar tokens: True if the data are token ids.
+    :ivar shape: shape of the data.
+    :ivar tokens: True if the data are token ids.
     :ivar targets: shape of the targets, which are class indices.
     :ivar optimizer: function that creates the optimizer for the parameters.
     """

@@ -201,8 +201,8 @@ def test_other_operators_that_may_serve_are_named(tmp_path: Path) -> None:
     bundle = only(lambda: torch.mm(rows(3, 4), rows(4, 5)), tmp_path)
     (first, *_) = to_conformance(bundle, tmp_path / "case")
     assert (
-        first
-        == "aten.mm.default is served by diopiMm or, where a vendor lacks that operator, by diopiMatmul"
+        first == "aten.mm.default is served by diopiMm or, where a vendor lacks that operator, by "
+        "diopiMatmul"
     )
 
 

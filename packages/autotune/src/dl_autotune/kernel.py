@@ -79,7 +79,7 @@ class TunableKernel:
     :ivar reference: function that computes the expected outputs by name from the arguments.
     :ivar launch: function that computes the launch of a configuration from the shape.
     :ivar shape: shape that is timed.
-    :ivar checks: additional shapes for which results are checked: odd and small ones.
+    :ivar checks: additional shapes for which results are checked: odd and small shapes.
     :ivar options: compiler options, one word each.
     :raises KernelError: a field has the wrong type; the message names it.
     """

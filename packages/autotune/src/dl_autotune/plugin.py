@@ -25,7 +25,7 @@ def dl_cli_commands() -> Sequence[Command]:
 
 @hookimpl
 def dl_tuned_databases() -> Sequence[Contribution]:
-    """Return the databases of choices: that of the user, and that of the environment."""
+    """Return the databases of choices: the user's database and the environment's."""
     from dl_core.contributions import Contribution
 
     from .layers import site_database, user_database

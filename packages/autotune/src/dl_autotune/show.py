@@ -1,4 +1,4 @@
-"""``dl tune show``: list all studies, or the trials of one."""
+"""``dl tune show``: list all studies, or the trials of one study."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _trial(trial: StoredTrial) -> str:
 def find(key: str, database: Database) -> Study:
     """Return the study whose key begins with a prefix.
 
-    :raises TuningError: there is none, or more than one.
+    :raises TuningError: no study has such a key, or more than one has.
     """
     found = [study for study in database.studies() if study.key.startswith(key)]
     if len(found) == 1:

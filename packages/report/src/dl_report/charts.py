@@ -19,7 +19,8 @@ from .page import Html, macro
 class Bar:
     """One bar of a bar chart: parts of its length, each with a style.
 
-    :ivar value: text after the bar; :ivar title: tooltip.
+    :ivar value: text after the bar.
+    :ivar title: tooltip.
     """
 
     label: str
@@ -234,8 +235,9 @@ def boxes(
 ) -> Html:
     """Draw boxes over numbered columns.
 
-    :param highest: value at the top; :param label: format of a value.
+    :param highest: value at the top.
     :param name: name of the horizontal axis.
+    :param label: function that formats a value.
     """
     styles = ("forward", "backward", "overload", "third")
     height, left, floor = 260, 84, 220

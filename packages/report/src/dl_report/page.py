@@ -74,7 +74,8 @@ def preformatted(text: str) -> Html:
 def folded(summary: str, *content: Html, lead: str = "", count: int | None = None) -> Html:
     """Return content that is expanded by a click on its summary.
 
-    :param lead: emphasized beginning of the summary; :param count: badge with a number of failures.
+    :param lead: emphasized beginning of the summary.
+    :param count: badge with a number of failures.
     """
     return macro("folded")(summary, content, lead, count)
 

@@ -15,7 +15,7 @@ _RESAMPLES = 2000
 _TRIMMED = 0.2
 """Share of blocks that are trimmed at each end, because they may have been interrupted."""
 _LEAST = 0.0005
-"""Minimum distance of an interval from 1 for a claim; smaller ones print as 1.000."""
+"""Minimum distance of an interval from 1 for a claim; smaller distances print as 1.000."""
 
 
 @dataclass(frozen=True)

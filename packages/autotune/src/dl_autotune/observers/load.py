@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 BUSY = 0.25
-"""Number of processors in use by others from which on a multithreaded measurement is invalid."""
+"""Number of processors that others use from which on a multithreaded measurement is invalid."""
 _STAT = Path("/proc/stat")
 _FIELDS_OF_IDLE = (3, 4)  # idle, and waiting for a disk
 
 
 def processors_in_use(seconds: float = 0.25) -> float:
-    """Return the number of processors in use by others while this process sleeps, or 0.0 if
+    """Return the number of processors that other processes use while this one sleeps, or 0.0 if
     unknown.
 
     :param seconds: duration of the measurement.
@@ -32,8 +32,8 @@ def format_load_warning(in_use: float) -> str:
     if in_use < BUSY:
         return ""
     return (
-        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: choices with one thread "
-        "are discarded, because they may be faster only under that load; tune again when the "
+        f"other processes kept {in_use:.1f} of {os.cpu_count()} processors busy: choices with one "
+        "thread are discarded, because they may be faster only under that load; tune again when the "
         "machine is quiet"
     )
 

@@ -21,7 +21,7 @@ _NOT_PLAIN = "not_plain"
 class Call:
     """An operator and its arguments; tensors by shape, strides and dtype, without their elements.
 
-    :ivar operator: ``"aten::mm"``, an overload of it like ``"aten::sum.dim_IntList"``, or the name
+    :ivar operator: ``"aten::mm"``, an overload such as ``"aten::sum.dim_IntList"``, or the name
         of a function of torch or ``torch.nn.functional``.
     :ivar arguments: JSON values; a tensor is ``{"shape": [], "strides": [], "dtype": "float32"}``.
     :ivar threads: number of torch threads, if it must be the same: torchrun gives each rank one.
@@ -89,7 +89,7 @@ def _described(value: Any) -> Any:
 def function_of(operator: str) -> Callable[..., Any]:
     """Return the function of an operator's name.
 
-    :raises TuningError: torch has no operator or function of tensors of that name.
+    :raises TuningError: torch has no operator or function of tensors with this name.
     """
     found: Any = None
     if operator.startswith("aten::"):
@@ -116,7 +116,8 @@ def _takes_tensors(found: Any) -> bool:
     if isinstance(found, torch._ops.OpOverload):
         given = [each for each in found._schema.arguments if not each.kwarg_only]
         return any("Tensor" in str(each.type) for each in given)
-    # Functions that torch lists as overridable, which excludes those that read files or settings.
+    # Functions that torch lists as overridable, which excludes functions that read files or
+    # settings.
     return callable(found) and any(
         found is function
         for place in (torch, torch.functional, torch.nn.functional)
@@ -125,9 +126,9 @@ def _takes_tensors(found: Any) -> bool:
 
 
 def check_dtype(name: str) -> None:
-    """Check that tensors of a dtype can be made from numbers.
+    """Check that tensors of a dtype can be created from numbers.
 
-    :raises ArgumentsError: they cannot, or torch has no such dtype.
+    :raises ArgumentsError: they cannot be created, or torch has no such dtype.
     """
     found = {str(each).removeprefix("torch.") for each in _dtypes()}
     if name not in found:

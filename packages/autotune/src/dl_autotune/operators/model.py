@@ -28,7 +28,8 @@ _LEAST_SHARE = 0.005
 
 
 class EndedOtherwiseError(MeasurementError):
-    """A whole run ended with another status than the first one: all selections are discarded."""
+    """A whole run ended with a different status than the first run: all selections are
+    discarded."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,11 @@ def tune_model(
 def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, float]]:
     """Run a program once and return its distinct calls that have choices, the longest first.
 
-    :raises TuningError: it fails, or there is no such call.
+    :raises TuningError: the program fails, or has no such call.
     """
     with tempfile.TemporaryDirectory(prefix="dl-tune-") as folder:
         tools = {"DL_TOOLS": "tuning-calls", FOLDER: folder, "DL_TUNING": "off"}
-        # Calls of a compiled graph bypass torch's dispatch modes; those of the function do not.
+        # Calls of a compiled graph bypass torch's dispatch modes; calls of the function do not.
         tools["TORCHDYNAMO_DISABLE"] = "1"
         done = run(command, {**tools, "DL_VENDORS": vendor})
         if done.status != 0:
@@ -124,7 +125,7 @@ def compare(
 ) -> tuple[Interval, str]:
     """Time pairs of whole runs in random order, without and with the selections.
 
-    :raises EndedOtherwiseError: a run fails, although the recorded one did not.
+    :raises EndedOtherwiseError: a run fails, although the recorded run did not.
     """
     rng = random.Random(seed)
     ratios: list[float] = []
@@ -192,7 +193,7 @@ def format_model(tuned: TunedModel) -> str:
 def program_of(rest: Sequence[str]) -> list[str]:
     """Return the command after ``--``; ``python`` is replaced by this interpreter.
 
-    :raises ArgumentsError: there is none.
+    :raises ArgumentsError: there is no command.
     """
     command = [word for number, word in enumerate(rest) if number or word != "--"]
     if not command:

@@ -24,7 +24,7 @@ from .plan import OperatorPlan
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 """Function that runs a job of :mod:`.worker` in a separate process."""
 _LONGEST = 30 * 86400.0
-"""Maximum timeout of a process in seconds; the system does not accept infinite ones."""
+"""Maximum timeout of a process in seconds; the system does not accept infinite timeouts."""
 _PATIENCE = 60.0
 """Additional timeout of a process in seconds, for importing torch and for warm-up."""
 

@@ -1,4 +1,4 @@
-"""``dl tune export-wheel``: measured choices as a data wheel that others install."""
+"""``dl tune export-wheel``: measured choices as a data wheel for other machines."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _SAMPLES = 20000
 class Pair:
     """Joint importance of two parameters.
 
-    :ivar share: share of the variance beyond that of each parameter alone, from 0 to 1.
+    :ivar share: share of the variance beyond the shares of each parameter alone, from 0 to 1.
     :ivar ratios: expected geometric mean of the ratio by the values of both parameters.
     """
 
@@ -69,7 +69,7 @@ def importance(trials: Sequence[StoredTrial], seed: int = 0) -> Importance | Non
     targets = np.log([trial.ratio or 1.0 for trial in timed])
     if not values or not targets.std() > 0:
         return None
-    # Draw the parameter of each split: a greedy tree misses two that matter only together.
+    # Draw the parameter of each split: a greedy tree misses parameters that matter only together.
     forest = ExtraTreesRegressor(
         _TREES, max_features=1, bootstrap=True, oob_score=True, random_state=seed
     )

@@ -137,7 +137,7 @@ def _distribution(timed: Sequence[StoredTrial]) -> Html:
 def _parameters(trials: Sequence[StoredTrial]) -> list[Html]:
     found = importance(trials)
     if found is None:
-        text = f"Too few configurations were timed: {LEAST} different ones are needed."
+        text = f"Too few configurations were timed: {LEAST} different configurations are needed."
         return [page.section("Parameters", text)]
     pairs = [pair for pair in found.pairs if pair.share >= 0.005][:_MOST_PAIRS]
     bars = [Bar(name, [(share, "forward")], f"{share:.1%}") for name, share in found.alone.items()]

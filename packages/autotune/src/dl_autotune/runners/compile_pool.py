@@ -19,7 +19,7 @@ _GRACE_SECONDS = 30.0
 
 
 class CompilePool:
-    """Pool that compiles candidates while others are measured.
+    """Pool that compiles candidates while other candidates are measured.
 
     :param workers: number of processes, each of which runs one compiler at a time.
     :param placement: machines on which they run; None: this machine.
@@ -37,9 +37,10 @@ class CompilePool:
             self._idle.put(worker)
 
     def demand(self, identity: Mapping[str, Any]) -> None:
-        """Compare the identity of trials with that of the machines that compile.
+        """Compare the identity of trials with the identity of the machines that compile.
 
-        :raises TuningError: it differs, so that code of one machine would be measured on another.
+        :raises TuningError: identities differ, so that one machine would measure another one's
+            code.
         """
         for worker in self._all:
             try:

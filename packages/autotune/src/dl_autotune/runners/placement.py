@@ -1,4 +1,4 @@
-"""Placement of workers: on this machine, or on others."""
+"""Placement of workers: on this machine, or on other machines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Caller(Protocol):
     def call(self, request: Any, seconds: float) -> Any:
         """Return the handler's answer.
 
-        :raises WorkerError: there is no answer.
+        :raises WorkerError: the worker gave no answer.
         """
 
     def stop(self) -> None:

@@ -19,7 +19,7 @@ class Plan:
 
     :ivar budget: budget of the search, without the final races.
     :ivar workers: number of parallel compilers.
-    :ivar search_races: limits of each candidate's race; short, since they only select.
+    :ivar search_races: limits of each candidate's race, which is short, since it only selects.
     :ivar final_races: limits of the finalists' races, in processes that did not select them.
     :ivar final_processes: number of processes in which the winner is raced.
     :ivar evaluation_seconds: timeout of a candidate in seconds (``--limit``).
@@ -41,7 +41,7 @@ class Tuned:
     :ivar claim: claim for `config` against the kernel's default.
     :ivar evaluated: number of configurations of the study, over all runs.
     :ivar finalists: candidates that were raced again at the end.
-    :ivar reused: the claim is of an earlier run, and nothing was measured.
+    :ivar reused: the claim comes from an earlier run, and nothing was measured.
     """
 
     study: Study

@@ -120,7 +120,7 @@ class Machine:
         return self._actor
 
     def call(self, name: str, make: Callable[[], Worker], request: Any, seconds: float) -> Any:
-        """Call the worker of that name; see :meth:`Worker.call`."""
+        """Call the worker with this name; see :meth:`Worker.call`."""
         actor, errors = self.start(), self._ray.exceptions
         try:
             reason, answer = self._ray.get(
@@ -207,7 +207,7 @@ class OnRay(Placement):
     that has called ``ray.init`` keeps its cluster, whatever the address.
 
     :param address: address for ``ray.init``, or :data:`LOCAL`.
-    :param processors: processors of a local cluster: one measures, the others compile.
+    :param processors: processors of a local cluster: one measures, all others compile.
     :param measuring: requirements of the machine that measures, as options of a Ray actor, such as
         ``{"num_gpus": 1}`` or ``{"resources": {"bench": 1}}``.
     :raises TuningError: ray is not installed, or there is no cluster at the address.

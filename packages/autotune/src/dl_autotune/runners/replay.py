@@ -24,8 +24,8 @@ def replay(recording: Recording, strategy: Strategy, evaluations: int, batch: in
 
 
 def fractions(recording: Recording, points: Sequence[int], after: Sequence[int]) -> list[float]:
-    """Return the best recorded time divided by the best one found, after each number of
-    evaluations; 0 before the first valid one.
+    """Return the best recorded time divided by the best time found, after each number of
+    evaluations; 0 before the first valid evaluation.
     """
     found = []
     for count in after:

@@ -14,7 +14,7 @@ SCHEMA_VERSION = "1.0.0"
 def as_t4(study: Study, trials: Sequence[StoredTrial]) -> dict[str, Any]:
     """Return a T4 document: the default configuration and every trial, in milliseconds.
 
-    The runs of the default are those measured in the candidates' races. Each candidate has the runs
+    The runs of the default were measured in the candidates' races. Each candidate has the runs
     of its race under ``baseline_runtimes``, which T4 does not define.
     """
     results = [_result(trial) for trial in trials]

@@ -54,9 +54,10 @@ class Tuner:
     def run(self, *, again: bool = False) -> Tuned:
         """Tune, continue an earlier run that was stopped, or return the claim of a finished one.
 
-        :param again: continue the search of a finished study, as more evaluations than it has do,
-        too. :raises FailingKernelError: the default itself does not compile, or is wrong. :raises
-        TuningError: the device is in use.
+        :param again: continue the search of a finished study. It is also continued if the plan has
+            more evaluations than the study.
+        :raises FailingKernelError: the default itself does not compile, or is wrong.
+        :raises TuningError: the device is in use.
         """
         check_strategy(self.plan.strategy)
         lock = self._placement.lock(self.target.vendor, self.target.device)
@@ -105,7 +106,8 @@ class Tuner:
         try:
             found: Mapping[str, Any] = self._worker.call(Identify(), _PATIENCE)
         except WorkerError as error:
-            # A missing vendor or device is the user's error; all others are failures of the vendor.
+            # A missing vendor or device is the user's error; all other errors are failures of the
+            # vendor.
             kind = TuningError if error.reason == "error" else MeasurementError
             raise kind(f"[tune] {self.target.vendor} cannot be used: {error}") from error
         return found
@@ -157,7 +159,8 @@ class Tuner:
                 pending += [(config, pool.submit(config)) for config in configs]
             if not pending or not in_time:
                 return
-            # Take results in the order of completion: a slow compilation must not delay others.
+            # Take results in the order of completion: a slow compilation must not delay other
+            # results.
             ready = next((each for each in pending if each[1].done()), pending[0])
             pending.remove(ready)
             trial = self._evaluate(ready[0], ready[1].result(), default, count)
@@ -267,7 +270,7 @@ class Tuner:
         return found
 
     def _final_limit(self) -> float:
-        """Return the timeout of the final races, which are longer than those of the search."""
+        """Return the timeout of the final races, which are longer than the races of the search."""
         return max(_PATIENCE, self.plan.evaluation_seconds)
 
     def _reuse(

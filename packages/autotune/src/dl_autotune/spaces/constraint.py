@@ -54,8 +54,8 @@ class Constraint:
     def of(cls, given: ConstraintLike) -> Constraint:
         """Create from a function with the names of parameters of the space, or a Python expression.
 
-        :raises SpaceError: the function has parameters other than plain ones, or the text is not an
-        expression, or does more than calculate.
+        :raises SpaceError: the function has a parameter that is not plain, or the text is not an
+            expression, or does more than calculate.
         """
         if isinstance(given, Constraint):
             return given

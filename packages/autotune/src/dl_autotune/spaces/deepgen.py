@@ -115,7 +115,7 @@ def read_deepgen(path: Path) -> SearchSpace:
 
 
 def with_current_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values under DeepGen's current keys; files without a batch have one of 1.
+    """Return the values under DeepGen's current keys; files without a batch size have the size 1.
 
     :raises SpaceError: a key is given under both of its names; the message has both.
     """

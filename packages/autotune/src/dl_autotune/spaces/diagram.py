@@ -85,7 +85,7 @@ class Diagram:
         return found
 
     def encode(self, positions: Positions) -> NDArray[np.int64]:
-        """Return the indices of configurations; -1 for those that are not in the space."""
+        """Return the indices of configurations; -1 for configurations that are not in the space."""
         rows = np.atleast_2d(positions)
         index = np.zeros(len(rows), dtype=np.int64)
         state = np.zeros(len(rows), dtype=np.int64)
@@ -111,8 +111,8 @@ def _order(parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -
         return float(np.prod([len(parameters[i].values) for i in scope if i not in order] or [1]))
 
     while scopes:
-        # Among equal scopes, the one that shares most with the chosen ones is first: few states
-        # stay open.
+        # Among equal scopes, the scope that shares most parameters with the chosen scopes is
+        # first: few states stay open.
         scope = min(scopes, key=lambda s: (cost(s), -len(set(s) & set(order))))
         scopes.remove(scope)
         order += sorted({i for i in scope if i not in order}, key=lambda i: (-_uses(i, scopes), i))

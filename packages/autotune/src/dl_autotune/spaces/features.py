@@ -16,7 +16,7 @@ from .parameter import Parameter
 Features = NDArray[np.float64]
 """Shape (configurations, features)."""
 MOST_PAIRS = 66
-"""Maximum number of pairs, those of twelve parameters; more would outweigh the parameters."""
+"""Maximum number of pairs: the pairs of twelve parameters. More would outweigh the parameters."""
 
 
 @dataclass(frozen=True)

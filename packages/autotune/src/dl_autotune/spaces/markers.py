@@ -149,7 +149,7 @@ def substitute(
 def check_keys(markers: Sequence[Marker], keys: Sequence[str], name: str = "kernel") -> None:
     """Check that each marker has a parameter and each parameter a marker.
 
-    :raises MarkerError: one has no counterpart.
+    :raises MarkerError: a marker or a parameter has no counterpart.
     """
     marked = {marker.key: marker for marker in markers}
     for key in keys:

@@ -50,8 +50,8 @@ def read_recording(path: Path) -> Recording:
     measurement ``time`` of each result; without either they are milliseconds, as in a cache.
     A cache that an interrupted run left open is read up to its last complete entry.
 
-    :raises SpaceError: the file is neither, names an unknown unit or two different ones, or has no
-    valid configuration; the message names the file.
+    :raises SpaceError: the file is neither, names an unknown unit or two different units, or has no
+        valid configuration; the message names the file.
     """
     document = read_result_file(path)
     if isinstance(document.get("results"), list):

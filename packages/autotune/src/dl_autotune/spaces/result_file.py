@@ -53,7 +53,8 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _read_open_cache(text: str) -> dict[str, Any] | None:
-    """Return a cache whose text ends before its braces are closed; None if it is not one."""
+    """Return a cache whose text ends before its braces are closed; None if it is not an open
+    cache."""
     opening = re.search(r'"cache"\s*:\s*\{', text)
     if opening is None:
         return None

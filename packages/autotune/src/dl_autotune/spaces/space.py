@@ -19,7 +19,7 @@ _CHUNK = 4096
 
 
 class SearchSpace:
-    """The valid configurations of parameters. A *point* is the index of one, 0 to size - 1.
+    """The valid configurations of parameters. A *point* is a configuration's index, 0 to size - 1.
 
     >>> space = SearchSpace(
     ...     {"tile": [8, 16, 32], "lanes": [4, 8]},
@@ -31,8 +31,8 @@ class SearchSpace:
     {'tile': 8, 'lanes': 4}
 
     :param parameters: each with its values, as a mapping or as :class:`Parameter` objects.
-    :param constraints: functions whose parameters are named as those of the space, or Python
-        expressions over them; one may stand alone.
+    :param constraints: functions whose parameters have names of parameters of the space, or Python
+        expressions over such names; a single one need not be in a list.
     :param resources: models of what a configuration needs, such as bytes of shared memory, as
         functions of parameters; strategies learn from them.
     :raises SpaceError: an argument is invalid, or no configuration is valid.
@@ -95,7 +95,8 @@ class SearchSpace:
     ) -> SearchSpace:
         """Create a space of exactly these configurations; values are in ascending order.
 
-        :raises SpaceError: there are none, they differ in their parameters, or one is listed twice.
+        :raises SpaceError: the list is empty, contains a configuration twice, or has configurations
+            with different parameters.
         """
         if not configs:
             raise SpaceError("[space] there are no configurations")

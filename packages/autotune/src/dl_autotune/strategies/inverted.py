@@ -27,7 +27,8 @@ class Inverted(Generic[Question]):
     the function, by :meth:`close`, when a step takes too long, or when this object is dropped.
 
     :param function: function that asks any number of times, and reads the answers from shared
-    state. :param seconds: timeout of a step.
+        state.
+    :param seconds: timeout of a step.
     """
 
     def __init__(

@@ -38,9 +38,10 @@ class KernelTuner(Strategy):
 
     :param name: name of the strategy, such as "genetic_algorithm".
     :param evaluations: planned number of evaluations, over which a strategy such as annealing cools
-    down. None: the strategy's own default. :param seconds: timeout for a proposal. :raises
-    TuningError: kernel_tuner, or a package that the strategy needs, is not installed; the strategy
-    is unknown; or the space is too large for it.
+        down. None: the strategy's own default.
+    :param seconds: timeout for a proposal.
+    :raises TuningError: kernel_tuner, or a package that the strategy needs, is not installed; the
+        strategy is unknown; or the space is too large for it.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class Surrogate(Strategy):
     """Chooses points by models of the logarithm of times, with alternating rules.
 
     No single rule for the next point is good on all spaces: smooth spaces and spaces with cliffs
-    need different ones. So several rules alternate, and every other point is chosen by a hill
+    need different rules. So several rules alternate, and every other point is chosen by a hill
     climber, which uses no model: its restarts lead away from regions where all models are wrong.
     """
 

@@ -51,7 +51,7 @@ class KernelExtension:
     """Compiler and launcher for one device of a vendor.
 
     :param vendor: name of an installed vendor, which dl-core finds.
-    :raises TuningError: there is no such vendor or device, or it cannot compile.
+    :raises TuningError: there is no such vendor or device, or the vendor cannot compile.
     """
 
     def __init__(self, vendor: str, device: int = 0) -> None:
@@ -63,7 +63,7 @@ class KernelExtension:
             raise TuningError(f"[tune] vendor {vendor} has no kernel extension to run kernels")
         if device >= self._vendor.device_count:
             raise TuningError(
-                f"[tune] vendor {vendor} has no device {device}; its number of devices is"
+                f"[tune] vendor {vendor} has no device {device}; number of devices:"
                 f" {self._vendor.device_count}"
             )
         self._properties = self._vendor.kernels.properties(device)
@@ -109,7 +109,7 @@ class KernelExtension:
 def descriptor_of(vendor: str) -> VendorDescriptor:
     """Return the descriptor of an installed vendor.
 
-    :raises TuningError: no vendor has that name.
+    :raises TuningError: no vendor has this name.
     """
     from dl_core.manager import PluginManager
 

@@ -45,9 +45,9 @@ class Step:
     """A model with float32 weights, a batch on the CPU, and the functions of one training step.
 
     :ivar forward: ``(model, batch) -> (loss, output)``.
-    :ivar terms: number of terms in the sum of an element of a weight's gradient, which is the
-    number of uses of the weight: rows of the batch times positions. :ivar clip: maximum norm of all
-    gradients together; None: no limit.
+    :ivar terms: number of terms in the sum of an element of a weight's gradient: the number of uses
+        of the weight, rows of the batch times positions.
+    :ivar clip: maximum norm of all gradients together; None: no limit.
     """
 
     model: nn.Module

@@ -32,11 +32,14 @@ class Measurement:
     """Measurement of one family on one device.
 
     :ivar outputs: largest distance of loss or output from float64's, in units of the allowed
-    distance: at most 1 if they are right. :ivar gradients: the same for the gradients. :ivar
-    weights: the same for weights and buffers after the step. :ivar losses: losses of ten steps on
-    one batch. :ivar native: share of leaf operator calls in the vendor's code, 0 to 1. :ivar calls:
-    leaf operator calls of the eleven steps. :ivar fallbacks: calls by name of the leaf operators
-    that ran on the CPU. :ivar problem: description of the failure; None if there is none.
+        distance: at most 1 if they are right.
+    :ivar gradients: the same for the gradients.
+    :ivar weights: the same for weights and buffers after the step.
+    :ivar losses: losses of ten steps on one batch.
+    :ivar native: share of leaf operator calls in the vendor's code, 0 to 1.
+    :ivar calls: number of leaf operator calls of the eleven steps.
+    :ivar fallbacks: number of calls of each leaf operator that ran on the CPU, by name.
+    :ivar problem: description of the failure; None if the family did not fail.
     """
 
     outputs: float
