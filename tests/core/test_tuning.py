@@ -232,7 +232,7 @@ def test_it_is_said_that_others_kept_the_machine_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: float
 ) -> None:
     _, tuned = tuned_beside(busy, "fast", tmp_path, monkeypatch)
-    assert ("others kept 1.2 of" in format_call(tuned)) == bool(busy)
+    assert ("other processes kept 1.2 of" in format_call(tuned)) == bool(busy)
 
 
 @pytest.mark.parametrize("busy", [0.0, 1.2])

@@ -33,8 +33,8 @@ def format_load_warning(in_use: float) -> str:
         return ""
     return (
         f"other processes kept {in_use:.1f} of {os.cpu_count()} processors busy: choices with one "
-        "thread are discarded, because they may be faster only under that load; tune again when the "
-        "machine is quiet"
+        "thread are discarded, because they may be faster only under that load; tune again when "
+        "the machine is quiet"
     )
 
 
