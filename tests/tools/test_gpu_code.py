@@ -244,7 +244,7 @@ def test_spills_and_narrow_accesses_fail() -> None:
     assert problems([row(pair)], {}) == []
     assert problems([row(pair)], {"k": 8}) == ["k spills 8 bytes"]
     (narrow,) = problems([row(pair, load=8, store=4)], {})
-    assert narrow == "add float32: accesses of 8 bytes; it needs 16"
+    assert narrow == "add float32: widest access: 8 bytes; expected: 16"
     half = dataclasses.replace(pair, dtype="float16")
     assert problems([row(half, load=8, store=8)], {}) == []
     (local,) = problems([row(pair, local=2)], {})

@@ -438,7 +438,7 @@ def test_numbers_that_follow_from_nothing_are_said() -> None:
     assert fit.number(0.5, 0.5) is None
     assert fit.number(3.0, 5.0) == ["/", "a", 1]
     assert fit.number(1 / 12, 1 / 35)[:2] == ["/", 1]
-    with pytest.raises(FixedSizesError, match=r"was 2 at the first .* 4 at others"):
+    with pytest.raises(FixedSizesError, match=r"is 2 for the first .* 4 for the second"):
         fit.number(0.5, 0.25)
 
 
