@@ -55,7 +55,7 @@ def check(
     """Register a check.
 
     :param words: description of the right behavior.
-    :param after: words of other checks. If one of them fails, this check is skipped, so that a
+    :param after: words of other checks. If such a check fails, this one is skipped, so that a
         report names the faulty slot only, and not the slots whose checks rely on it.
     :param unguarded: run without guard bands, which wait for every operator.
     """
