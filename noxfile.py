@@ -521,7 +521,7 @@ def new_vendor(session: nox.Session) -> None:
     session.run(*command, *session.posargs, env=env, external=True)
 
 
-# share-VENDOR runs one in so many cases of the conformance suite, others for each commit.
+# share-VENDOR runs one in this many cases of the conformance suite, other cases for each commit.
 ONE_OF_CASES = 150
 # Simulated devices whose kernels are compiled functions of the processor take less time for a case.
 ONE_OF_SIMULATED = 10

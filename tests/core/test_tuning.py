@@ -221,7 +221,7 @@ def test_a_call_without_a_choice_leaves_no_study(tmp_path: Path) -> None:
 def tuned_beside(
     busy: float, best: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Database, tuner.TunedCall]:
-    """Return a call whose fastest choice is `best`, tuned while so many processes are busy."""
+    """Return a call whose fastest choice is `best`, tuned while ``busy`` processors are in use."""
     monkeypatch.setattr(tuner, "processors_in_use", lambda: busy)
     database = Database(folder / "t.sqlite")
     return database, tune_call(CALL, "cpu", database, PLAN, fake_ask({"gemm:1": best}, 2.0))

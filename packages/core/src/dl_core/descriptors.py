@@ -39,7 +39,7 @@ def validate(answer: object) -> VendorDescriptor:
     fields = {field: _field(answer, field) for field in _FIELDS}
     if not _NAME.fullmatch(fields["name"]):
         raise PluginError(
-            f"dl_vendor returned the name {_format(fields['name'])}; allowed are up to 64 lower "
+            f"dl_vendor returned the name {_format(fields['name'])}; a name has up to 64 lower "
             "case letters, digits, '-' and '_', of which the first is a letter"
         )
     if not -_MOST_PRIORITY <= fields["priority"] <= _MOST_PRIORITY:

@@ -53,7 +53,7 @@ DIOPI_RT_API diopiError_t diopiGetTensorNumel(diopiConstTensorHandle_t th, int64
 DIOPI_RT_API diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t* itemsize);
 
 /** The start of the memory block that the tensor views. DIOPI declares the pointer writable even
-*  for a const handle; the memory of a const handle must only be read. */
+ *  for a const handle; the memory of a const handle must only be read. */
 DIOPI_RT_API diopiError_t diopiGetTensorStoragePtr(diopiConstTensorHandle_t th, void** pStoragePtr);
 
 /** Elements from the start of the storage to element 0. */
@@ -68,7 +68,7 @@ DIOPI_RT_API diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th,
                                                     diopiDeviceIndex_t* pDevIndex);
 
 /** The row pointers of a sparse CSR tensor `th`, as a tensor that lives as long as `th`. An error
-*  for any other tensor. */
+ *  for any other tensor. */
 DIOPI_RT_API diopiError_t diopiGetTensorCrowIndices(diopiConstTensorHandle_t th,
                                                     diopiConstTensorHandle_t* crow_indices);
 

@@ -1,6 +1,6 @@
 /* Definitions of the functions that diopi/diopirt.h declares; included from there only.
  *
- * They read the prefixes of dl/handles.h. A handle is valid if it begins with its magic number and
+ * They read the structs of dl/handles.h. A handle is valid if it begins with its magic number and
  * a version that is not older than this header; for any other they return diopiErrorOccurred. */
 #ifndef DIOPI_RUNTIME_INLINE_H_
 #define DIOPI_RUNTIME_INLINE_H_

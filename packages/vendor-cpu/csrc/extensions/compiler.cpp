@@ -305,7 +305,7 @@ Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
         throw kit::Error(
             DL_INVALID_ARGUMENT,
             "option '" + options.back() +
-                "' is rejected: allowed are -D, -U, -O, -std=, -g, -W, those -m and -f options "
+                "' is rejected; allowed: -D, -U, -O, -std=, -g, -W, the -m and -f options "
                 "that "
                 "select generated code, and -I of a folder that others cannot write to");
     }

@@ -138,7 +138,8 @@ def _runtime(schema: Schema) -> str:
     body = f"""#include "dl/handles.h"
 
 /* These functions are compiled in one of three ways:
- *   default            inline; they read the prefixes of dl/handles.h, and no library is needed;
+ *   default            inline; they read the struct prefixes declared in dl/handles.h, so that no
+ *                      library is needed;
  *   DIOPIRT_EXTERN     declared only, for libraries in DIOPI's own convention;
  *   DIOPIRT_IMPLEMENT  defined and exported; csrc/diopirt.c builds libdiopirt.so.1 this way.
  *

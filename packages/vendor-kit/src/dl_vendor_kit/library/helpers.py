@@ -97,7 +97,7 @@ VIEWS: Mapping[str, Helper] = _table(
     expanded(tensor, tensor) -> tensor      # broadcast to the shape of another tensor
     unfolded(tensor, int, int, int) -> tensor    # windows of a dimension: size, step
     reshaped(tensor, ints) -> tensor        # the given shape; -1 for one size to infer
-    placed(tensor, int, int) -> tensor      # one dimension as the given of ``n`` dimensions
+    placed(tensor, int, int) -> tensor      # a vector as one of several dimensions: index, count
     lane0(tensor) -> tensor                 # first entry of the last dimension, without it
     real_part(tensor) -> tensor             # real parts of a complex tensor
     imaginary_part(tensor) -> tensor        # imaginary parts of a complex tensor

@@ -128,7 +128,7 @@ struct Function {
 struct LibraryFacts {
   const char* name;
   const int* dtypes;             // the library's number of each diopiDtype_t; -1: none
-  int formats[kMaxDims + 1];     // of a tensor with so many dimensions
+  int formats[kMaxDims + 1];     // by number of dimensions
   const Function* copy;          // (to, from), between any strides; NULL: none
   const char* const* libraries;  // names of the shared libraries; `*` matches any text
   int library_count;
