@@ -29,6 +29,12 @@ LAPSES = {
     "made-up": "# a made-up device",
     "nobody": "# nobody writes here",
     "house": "# rooms of the core",
+    "none-of": 'raise ValueError("x is none of a, b")',
+    "choices": 'raise ValueError("unknown engine; available are a, b")',
+    "spare": "# an operator that would spare copies",
+    "so-many": "# tensors with so many dimensions",
+    "field-in-line": '"""Return the end. :param x: the start."""',
+    "cut-off": "# the kernels raise the",
 }
 
 
@@ -62,6 +68,20 @@ def test_only_first_lines_open(tmp_path: Path) -> None:
     assert found_in(tmp_path, "a.py", text) == set()
     assert found_in(tmp_path, "a.py", "# The order of rows,\n# which is fixed.\n# What\n") == set()
     assert found_in(tmp_path, "a.h", "/** What it is. */\nint x;\n") == {"clause-opening"}
+
+
+def test_only_the_last_line_of_a_comment_can_be_cut_off(tmp_path: Path) -> None:
+    whole = "# The length of a\n# row, which is the\n# last dimension.\n"
+    assert found_in(tmp_path, "a.py", whole) == set()
+    assert found_in(tmp_path, "a.py", whole.replace("# last dimension.\n", "x = 1\n")) == {
+        "cut-off"
+    }
+    text = whole.replace("#", "//")
+    assert found_in(tmp_path, "a.h", text) == set()
+    assert found_in(tmp_path, "a.h", text.replace("// last dimension.", "int x;")) == {"cut-off"}
+    assert found_in(tmp_path, "a.h", "int x;  // length of the\n        // row\n") == set()
+    assert found_in(tmp_path, "a.h", "/* The length of\n * a row. */\n") == set()
+    assert found_in(tmp_path, "a.py", '"""The length of\n\na\n"""\n') == set()
 
 
 def test_names_and_help_texts_are_checked(tmp_path: Path) -> None:

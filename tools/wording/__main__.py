@@ -49,7 +49,11 @@ def broken(text: Text) -> Iterator[Rule]:
     elif text.kind == "help":
         rules = (HELP,)
     else:
-        rules = tuple(rule for rule in RULES if text.kind == "opening" or not rule.opening)
+        rules = tuple(
+            rule
+            for rule in RULES
+            if (text.kind == "opening" or not rule.opening) and (text.ends or not rule.ending)
+        )
     return (rule for rule in rules if rule.pattern.search(text.text))
 
 

@@ -23,16 +23,20 @@ class Rule:
     :ivar pattern: text that violates it.
     :ivar advice: what to write instead.
     :ivar opening: the rule applies to the first line of docstrings and comments only.
+    :ivar ending: the rule applies to the last line of comments only.
     """
 
     name: str
     pattern: re.Pattern[str] = field(compare=False)
     advice: str
     opening: bool = False
+    ending: bool = False
 
 
-def _rule(name: str, pattern: str, advice: str, *, opening: bool = False) -> Rule:
-    return Rule(name, re.compile(pattern), advice, opening)
+def _rule(
+    name: str, pattern: str, advice: str, *, opening: bool = False, ending: bool = False
+) -> Rule:
+    return Rule(name, re.compile(pattern), advice, opening, ending)
 
 
 RULES = (
@@ -101,6 +105,26 @@ RULES = (
         "house",
         r"\b(?:map|tests|rules) of the house\b|\brooms? (?:of|below|above|is|are)\b",
         "say 'architecture', 'layer' or 'folder'",
+    ),
+    _rule("none-of", r"(?<!there )\b(?:is|are) none of\b", "say 'is not one of'"),
+    _rule(
+        "choices",
+        r"[;:,] (?:allowed|available|installed|known|possible|supported|valid) are\b"
+        r"|[;,] (?:its|their) number is\b",
+        "write 'available: a, b' or 'number of devices: 2'",
+    ),
+    _rule("spare", r"\bwould spare\b", "say 'would avoid'"),
+    _rule("so-many", r"\bso many\b(?!.*\bthat\b)", "name the number"),
+    _rule(
+        "field-in-line",
+        r"\S :(?:cvar|ivar|keyword|param|raises|returns)(?: \w+)?:(?!`)|:(?:ivar|param|raises)$",
+        "begin a line with each documented field",
+    ),
+    _rule(
+        "cut-off",
+        r"\b(?:a|an|and|because|if|of|or|than|that|the|their|they|where|which|whose)$",
+        "complete the sentence",
+        ending=True,
     ),
 )
 HELP = _rule(

@@ -24,11 +24,13 @@ class Text:
 
     :ivar line: line number in the file, from 1.
     :ivar kind: an opening is the first line of a docstring or of a comment.
+    :ivar ends: it is the last line of a comment.
     """
 
     line: int
     text: str
     kind: Kind
+    ends: bool = False
 
 
 def texts(path: Path) -> Iterator[Text]:
@@ -56,6 +58,7 @@ def _python(source: str) -> Iterator[Text]:
             value = node.value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield Text(value.lineno, value.value, "help")
+    lines = source.splitlines()
     previous = -1  # line of the comment before
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         line = token.start[0]
@@ -63,7 +66,8 @@ def _python(source: str) -> Iterator[Text]:
             # A comment after code, or one that continues another, is not an opening.
             alone = not token.line[: token.start[1]].strip()
             opens = alone and previous != line - 1
-            yield Text(line, _MARKS.sub("", token.string), "opening" if opens else "text")
+            ends = not _continues(lines, line, "#")
+            yield Text(line, _MARKS.sub("", token.string), "opening" if opens else "text", ends)
             previous = line
         elif token.type == tokenize.STRING or tokenize.tok_name[token.type] == "FSTRING_MIDDLE":
             body = re.sub(r"^\w*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$", "", token.string)
@@ -72,7 +76,13 @@ def _python(source: str) -> Iterator[Text]:
                 yield Text(line + offset, part.strip(), "opening" if opens else "text")
 
 
+def _continues(lines: list[str], line: int, mark: str) -> bool:
+    """Return True if the line after line number ``line`` continues its comment."""
+    return line < len(lines) and lines[line].lstrip().startswith(mark)
+
+
 def _c(source: str) -> Iterator[Text]:
+    lines = source.splitlines()
     previous = -1  # line of the comment before
     for found in _C_TOKEN.finditer(source):
         line = source.count("\n", 0, found.start()) + 1
@@ -81,10 +91,12 @@ def _c(source: str) -> Iterator[Text]:
             continue
         before = source[source.rfind("\n", 0, found.start()) + 1 : found.start()]
         opens = not before.strip() and previous != line - 1
+        last = found[0].count("\n")
         for offset, part in enumerate(found[0].split("\n")):
             text = _MARKS.sub("", _MARKS.sub("", part)).strip()
-            yield Text(line + offset, text, "opening" if opens and offset == 0 else "text")
-        previous = line + found[0].count("\n")
+            ends = offset == last and not _continues(lines, line + last, "//")
+            yield Text(line + offset, text, "opening" if opens and offset == 0 else "text", ends)
+        previous = line + last
 
 
 def _markdown(source: str) -> Iterator[Text]:
