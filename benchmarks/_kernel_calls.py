@@ -293,7 +293,7 @@ WITHOUT_PEER = {
     "point_grouping": "MMCV's",
     "point_neighbors": "MMCV's",
     "points_in_regions": "MMCV's",
-    "pooling": "its kernels are those of avg_pooling and max_pooling",
+    "pooling": "its kernels are the kernels of avg_pooling and max_pooling",
     "psamask": "MMCV's",
     "roi_align": "torchvision's",
     "roi_pooling": "torchvision's",

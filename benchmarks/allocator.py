@@ -1,8 +1,8 @@
 """Cost of an allocation and its free, and the share served by the cache in steady state.
 
 Times are nanoseconds of an allocation and its free, called from C++: the median over repetitions
-that alternate with torch's CPU allocator. The share of the cache is that of the second and later
-training steps of a small model.
+that alternate with torch's CPU allocator. The share of the cache is the share in the second and
+later training steps of a small model.
 
     python benchmarks/allocator.py [--json FILE] [--repeats N]
 """

@@ -1,10 +1,10 @@
 """Cost of comparing every operator of a training run with the CPU, and of the naive method.
 
-The naive method is that of most such tools: on the training thread, each operator's arguments are
-copied to the CPU, it runs there in float64, and the results are compared immediately (allclose,
-largest errors, cosine). autocompare checks the same operators, forward and backward, in two
-settings: its default (a fraction of the steps; in these every new signature, then every 100th call
-of it and some more) and exhaustive (every call, like the naive method).
+The naive method is the method of most such tools: on the training thread, each operator's
+arguments are copied to the CPU, it runs there in float64, and the results are compared immediately
+(allclose, largest errors, cosine). autocompare checks the same operators, forward and backward, in
+two settings: its default (a fraction of the steps; in these every new signature, then every 100th
+call of it and some more) and exhaustive (every call, like the naive method).
 
 Each run trains a new model for some steps on the same data; its time includes everything, also the
 comparisons that remain when training ends. Runs of all methods alternate in one process.

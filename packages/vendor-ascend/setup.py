@@ -67,7 +67,7 @@ def build_fakes(target: Path) -> None:
 
 
 class build(build_vendor_library):  # noqa: N801 - setuptools names it so
-    """Build step that also builds the fakes, or leaves out those of an earlier build."""
+    """Build step that also builds the fakes, or leaves out fakes of an earlier build."""
 
     def run(self) -> None:
         super().run()

@@ -45,7 +45,7 @@ class View {
   diopiSize_t sizes_, strides_;
 };
 
-// The weights of one query for all keys; those of masked keys are 0.
+// The weights of one query for all keys; weights of masked keys are 0.
 std::vector<float> weights_of(const View& q, const View& k, int64_t n, int64_t i, int64_t h,
                               float scale, bool is_causal, float* lse) {
   const int64_t keys = k.size(1), head = h / (q.size(2) / k.size(2));

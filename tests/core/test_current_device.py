@@ -45,7 +45,7 @@ def run(vendor: str, code: str, **variables: str) -> str:
 
 @pytest.fixture(params=VENDORS)
 def vendor(request: pytest.FixtureRequest) -> str:
-    """A vendor other than that of this process."""
+    """A vendor other than the vendor of this process."""
     return str(request.param)
 
 

@@ -1,4 +1,4 @@
-"""Strides of results that programs and compiled code rely on equal those of torch's CPU."""
+"""Strides of results on which programs and compiled code rely equal the strides on torch's CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vendor's work runs on torch's own threads: those of ``torch.set_num_threads``."""
+"""The vendor's work runs on torch's own threads, which ``torch.set_num_threads`` sets."""
 
 from __future__ import annotations
 

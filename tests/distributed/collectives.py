@@ -63,7 +63,7 @@ def all_reduce_of_special_dtypes() -> None:
 
 
 def as_gloo_does() -> None:
-    """Compare rounded results bitwise with those of gloo on CPU tensors."""
+    """Compare rounded results bitwise with gloo's results on CPU tensors."""
     generator = torch.Generator().manual_seed(me())
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         for count in (1, 1000, 100_003):

@@ -96,7 +96,7 @@ def _norm(values: np.ndarray) -> float:
 
 
 def check(weights: Weights, rounded: bool = False) -> None:
-    """Compare the weights after training with those of a float64 run.
+    """Compare the weights after training with the weights of a float64 run.
 
     :param rounded: the ranks compute, or send gradients, in bfloat16.
     :raises AssertionError: a tensor is missing or exceeds its bound.

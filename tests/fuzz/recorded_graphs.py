@@ -44,7 +44,7 @@ def begin(folder: Path, own: Path) -> Case:
         run(read(original), vendor)
 
     def case(choose: random.Random) -> str:
-        # Most bytes are those of constants, which may have any value.
+        # Most bytes belong to constants, which may have any value.
         mutate = choose.choice((mutated_bytes, mutated_document, mutated_document))
         content = mutate(choose.choice(originals), choose)
         try:

@@ -64,7 +64,7 @@ _BATCH = (
     0.1,
     1e-5,
 )
-# Weights like those of new layers, for which rounding errors stay small.
+# Weights like the weights of new layers, for which rounding errors stay small.
 _LAYER = (
     normal(2, 5, 8),
     8,

@@ -1,5 +1,5 @@
 """torch.use_deterministic_algorithms(True): new memory is filled, and operators without a
-deterministic implementation alert. The lists are those of torch's documentation.
+deterministic implementation alert. The lists come from torch's documentation.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_a_program_of_a_module_follows_its_input(name: str, make: Make) -> None:
 
 
 def gradients(function: Program, x: torch.Tensor, parameters: list[torch.Tensor]) -> Tensors:
-    """Return the gradients of the sum of squares, and those of the sum of squared gradients."""
+    """Return the gradients of the sum of squares, and of the sum of squared gradients."""
     given = [x.clone().requires_grad_(), *parameters]
     first = torch.autograd.grad(function(given[0]).square().sum(), given, create_graph=True)
     penalty = torch.stack([gradient.square().sum() for gradient in first]).sum()

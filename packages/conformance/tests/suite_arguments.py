@@ -27,7 +27,7 @@ def arguments_of(operator: str, dtype: str = "float64") -> Iterator[tuple[str, d
 
 
 def results_of(operator: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results of a reference for those of the given arguments that it reads."""
+    """Return the results of a reference for the given arguments that it reads."""
     entry = load()[operator]
     read = {p.name for p in entry.params[1:] if p.direction != "out"}
     outputs = {

@@ -127,7 +127,7 @@ def test_torch_gives_the_dtype_and_the_numbers(name: str) -> None:
 
 
 def result(case: Case) -> str:
-    """Return the dtype of a result before conversion to that of an operand."""
+    """Return the dtype of a result before conversion to the dtype of an operand."""
     whole = "rounding_mode" not in case.arguments or mode(dict(case.arguments)) is not None
     integers = expand_dtypes("integer, bool")
     return case.dtype if whole or case.dtype not in integers else "float32"

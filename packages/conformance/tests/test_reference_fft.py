@@ -44,7 +44,7 @@ def test_transforming_back_gives_the_numbers() -> None:
 
 
 def test_magnitude_keeps_the_energy() -> None:
-    """Parseval's theorem: the energy of the result is n times that of the input."""
+    """Parseval's theorem: the energy of the result is n times the energy of the input."""
     for name, given, want in transforms():
         length = given["input"].shape[given["dim"]]
         squares = [np.sum(np.abs(x) ** 2) for x in (want.value, given["input"])]

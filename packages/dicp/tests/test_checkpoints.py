@@ -1,4 +1,4 @@
-"""A checkpoint redraws the same random numbers in its backward graph, those of eager mode."""
+"""A checkpoint redraws the random numbers of eager mode in its backward graph."""
 
 from __future__ import annotations
 

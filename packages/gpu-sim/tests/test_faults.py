@@ -19,7 +19,7 @@ OWN = """
   mad.wide.u32 %rd3, %r0, 4, %rd1; mad.wide.u32 %rd4, %r0, 4, %rd2;
 """
 SHARED = ".shared .align 16 .b8 s[256]; .shared .align 16 .b8 t[256];"
-# %r1 is the address of the thread's word of s, %r2 that of the mirrored thread of 64.
+# %r1 is the address of the thread's word of s, %r2 the address of the mirrored thread's, of 64.
 SHARED_OWN = (
     OWN
     + SHARED

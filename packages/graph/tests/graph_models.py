@@ -61,7 +61,7 @@ def mlp() -> GraphBuilder:
 
 
 def check_mlp(session: Session) -> None:
-    # A larger batch reallocates the temporaries, also those of smaller batches.
+    # A larger batch reallocates the temporaries, also the temporaries of smaller batches.
     for batch in (3, 64, 1, 3):
         x = random(batch, WIDTH, seed=batch)
         got = session.run("forward", {"x": x})

@@ -55,7 +55,7 @@ def test_collectives_are_rows_of_their_own(tmp_path: Path, level: str) -> None:
     }
     reduced = rows["c10d.allreduce_.default"]
     assert (reduced.calls, reduced.shapes) == (2, ((6,),))
-    # The time until completion is at least that of the call itself.
+    # The time until completion is at least the time of the call itself.
     assert reduced.seconds >= reduced.own > 0
     assert torch.equal(tensor, torch.ones(6))
 

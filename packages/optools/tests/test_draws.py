@@ -196,7 +196,8 @@ def test_a_small_mask_that_is_the_same_at_every_call_is_not_a_dropout() -> None:
 
 
 def test_a_fault_in_a_few_calls_shows_in_the_draws_of_small_calls_together() -> None:
-    """Sixteen draws of one call are too few for a test; those of two hundred calls are enough."""
+    """Sixteen draws of one call are too few for a test; the draws of two hundred calls are
+    enough."""
     calls: list[None] = []
 
     def rarely(result: torch.Tensor) -> torch.Tensor:
@@ -269,7 +270,7 @@ def test_every_law_makes_its_draws_uniform_and_no_other() -> None:
 
 
 def test_repetition_by_chance_is_not_a_fault() -> None:
-    """Rows of three numbers are sometimes equal by chance; those of hundreds never are."""
+    """Rows of three numbers are sometimes equal by chance; rows of hundreds never are."""
     torch.manual_seed(0)
     short, entropy = torch.randint(0, 4, (64, 3)), torch.full((64, 3), 2.0)
     assert repetition(short, entropy) == ""

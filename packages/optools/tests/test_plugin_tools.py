@@ -1,4 +1,4 @@
-"""Tools of other plugins run by `dl tool`, like those of this package."""
+"""Tools of other plugins run by `dl tool`, like the tools of this package."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def test_a_wrong_gradient_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     real = torch.autograd.grad
 
     def grad(*args: Any, **options: Any) -> Any:
-        # The reference's backward runs after that of the device.
+        # The reference's backward runs after the device's backward.
         monkeypatch.setattr(torch.autograd, "grad", real)
         with FaultyDevice("aten.mm.default", wrong):
             return real(*args, **options)

@@ -18,7 +18,7 @@ class Nanoseconds:
 
 
 class Event:
-    """An event of a device that lags behind its host; its times are those of :class:`Device`."""
+    """An event of a device that lags behind its host; its times come from :class:`Device`."""
 
     device: Device
 

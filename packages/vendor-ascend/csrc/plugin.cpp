@@ -1,4 +1,4 @@
-// The entry symbol of the Ascend vendor and its operators, which are those of CANN's library.
+// The entry symbol of the Ascend vendor and its operators, which CANN's library implements.
 #include "generated/operators.gen.h"
 #include "runtime/vendor.h"
 

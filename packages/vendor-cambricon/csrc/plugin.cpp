@@ -1,4 +1,4 @@
-// The entry symbol of the Cambricon vendor and its operators, which are those of CNNL.
+// The entry symbol of the Cambricon vendor and its operators, which CNNL implements.
 #include "generated/operators.gen.h"
 #include "runtime/vendor.h"
 

@@ -31,7 +31,7 @@ def value(vendor: Vendor, name: str, x: Any) -> Any:
 
 
 def test_wronskians(vendor: Vendor) -> None:
-    """DLMF 10.5.2 and 10.28.2, for arguments far beyond those of the cases."""
+    """DLMF 10.5.2 and 10.28.2, for arguments far beyond the arguments of the cases."""
     x = np.geomspace(1e-5, 600, 300)
     j0, j1, y0, y1 = (value(vendor, kind, x) for kind in ("J0", "J1", "Y0", "Y1"))
     assert np.allclose((j1 * y0 - j0 * y1) * np.pi * x / 2, 1, rtol=1e-13, atol=0)

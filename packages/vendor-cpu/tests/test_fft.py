@@ -52,7 +52,8 @@ def test_long_transforms(vendor: Vendor, dtype: str, length: int) -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 31, 60, 64])
 def test_transform_of_an_impulse_is_a_row_of_roots(vendor: Vendor, length: int) -> None:
-    """The transform of an impulse at 0 is exactly 1, and that of a constant is the impulse."""
+    """The transform of an impulse at 0 is exactly 1, and the transform of a constant is the
+    impulse."""
     given = np.zeros((1, length), np.complex64)
     given[0, 0] = 1
     assert np.array_equal(transformed(vendor, given), np.ones((1, length)))

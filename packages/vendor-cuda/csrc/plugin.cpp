@@ -1,4 +1,4 @@
-// The entry symbol of the CUDA vendor and its operators, which are those of dl-kernels.
+// The entry symbol of the CUDA vendor and its operators, which dl-kernels implements.
 #include "dl_kernels/operators.h"
 #include "runtime/vendor.h"
 

@@ -55,7 +55,7 @@ def test_a_real_cudnn_plans_every_convolution(
     )
     # It declines strided elements.
     convolve_each_way(real, tmp_path / "results", [kind for kind in KINDS if kind[1] != "apart"])
-    # The plan of a transposed convolution is that of the input gradient.
+    # A transposed convolution has the plan of the input gradient.
     assert len(convolving.calls) == 4 * (RUNS - 3) - HALVES
 
 

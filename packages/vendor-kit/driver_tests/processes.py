@@ -93,7 +93,7 @@ class Processes:
     def run_on_vendor(self, code: str, **variables: str) -> str:
         """Like :meth:`run`, for code that uses ``vendor``, this vendor in dl-diopi-proto's host.
 
-        The library is the installed one, or that of the first folder in PYTHONPATH. The code may
+        The library is the installed one, or the one in the first folder of PYTHONPATH. The code may
         also call ``expect_error``.
         """
         prelude = PRELUDE.format(package=f"dl_vendor_{self.vendor}")

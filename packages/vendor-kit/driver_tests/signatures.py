@@ -1,4 +1,4 @@
-"""C++ that compares our declarations of functions with those of a vendor's headers."""
+"""C++ that compares our declarations of functions with a vendor's headers."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from processes import Vendor
 
 @pytest.mark.skipif(importlib.util.find_spec("dl_dicp") is None, reason="dl-dicp is not installed")
 def test_operators_are_fused_into_one_kernel(vendor: Vendor) -> None:
-    """The operators are those of every build, also of one with few families."""
+    """Every build has these operators, also a build with few families."""
     vendor.run(
         """
         import torch

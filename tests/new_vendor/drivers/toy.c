@@ -1,4 +1,4 @@
-/* The driver of the kit's README, whose functions are those of CUDA's runtime with another prefix.
+/* The driver of the kit's README, whose functions are CUDA's runtime functions with another prefix.
  * Each call is finished when it returns, which a driver with streams may do too. */
 #define _POSIX_C_SOURCE 200809L
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 EXAMPLE = Path(__file__).parents[4] / "examples" / "tune_kcg"
 CALLS = {"bert": 8 * 2, "gpt2": 6 * 2 + 1, "llama2": 9 * 2 + 1}
-"""Number of products in a run: those of two layers, and the last one."""
+"""Number of products in a run: the products of two layers, and the last one."""
 RUNS = 6
 gemm = importlib.import_module("kcg.gemm")
 Run = Callable[..., int]

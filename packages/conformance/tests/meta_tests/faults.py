@@ -17,7 +17,7 @@ from diopi_proto.tolerance import bfloat16_to_float32, float32_to_bfloat16
 class Call:
     """One call of the faulty operator.
 
-    :ivar right: computes the right result; given arguments replace those of the call.
+    :ivar right: computes the right result; given arguments replace the call's.
     """
 
     vendor: Vendor

@@ -1,4 +1,4 @@
-"""`dl vendor check`: each finding has one remedy, that of the check if the check knows one, and
+"""`dl vendor check`: each finding has one remedy, the check's own if the check knows one, and
 skipped checks are named with the reason."""
 
 from __future__ import annotations

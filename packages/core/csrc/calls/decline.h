@@ -34,7 +34,7 @@ bool note_absence(const Site& site, const char* contract_name);
 void note_fixed_order();
 
 // Returns what was recorded since the last native call of this thread, if it concerns `site`, and
-// forgets it. The words of the vendor are still those of the call that was declined.
+// forgets it. The vendor's words still belong to the call that was declined.
 std::optional<Decline> take_decline(const Site* site);
 
 }  // namespace dl::core

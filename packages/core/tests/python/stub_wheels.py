@@ -93,5 +93,5 @@ class Wheels:
 
 
 def foreign_plugins() -> set[str]:
-    """Return the installed plugins, apart from those of the tests."""
+    """Return the installed plugins, apart from the tests' own plugins."""
     return {entry.name for entry in importlib.metadata.entry_points(group="dl")}

@@ -220,7 +220,8 @@ bool narrows(int32_t from, int32_t to) {
     using From = decltype(f);
     using To = decltype(t);
     if constexpr (kIsFloat<From>) {
-      // The largest values: float16 has the smallest range; bfloat16 has almost that of float32.
+      // The largest values: float16 has the smallest range; bfloat16 has almost the range of
+      // float32.
       constexpr double kLargest[] = {65504.0, 3.3895313892515355e38, 3.4028234663852886e38,
                                      std::numeric_limits<double>::max()};
       const auto rank = [](auto value) {

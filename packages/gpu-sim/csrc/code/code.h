@@ -25,7 +25,7 @@ constexpr uint64_t kParamWindow = uint64_t{1} << 59;
 constexpr uint64_t kFunctionWindow = uint64_t{1} << 58;
 /** Address of dynamic shared memory, after the variables that kernels declare with a size. */
 constexpr uint64_t kDynamicShared = uint64_t{1} << 24;
-/** Address of the parameters of functions, after those of the kernel. */
+/** Address of the parameters of functions, after the kernel's parameters. */
 constexpr uint64_t kFrameParams = uint64_t{1} << 24;
 
 /** Decoded routine. */

@@ -21,7 +21,7 @@ struct Settings {
   int devices = 1;
   std::vector<int> visible;  // visible devices, in the order of CUDA_VISIBLE_DEVICES
   uint64_t memory = uint64_t{1} << 32;
-  std::vector<int> capabilities = {80};  // by device; the last one is also that of later devices
+  std::vector<int> capabilities = {80};  // by device; the last one also applies to later devices
   int version = 13050;                   // CUDA version, as reported by drivers
   uint64_t seed = 1;
   uint64_t budget = 0;

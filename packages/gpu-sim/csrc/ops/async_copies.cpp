@@ -48,7 +48,7 @@ void commit(Warp& warp, const Instruction&, uint32_t mask) {
   });
 }
 
-/** Complete all copies except those of the newest `keep` groups. */
+/** Complete all copies except the copies of the newest `keep` groups. */
 void wait(Warp& warp, const Instruction& i, uint32_t mask) {
   each_lane(mask, [&](int lane) {
     auto& all = warp.pending[static_cast<size_t>(lane)];

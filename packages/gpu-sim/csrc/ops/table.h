@@ -32,7 +32,7 @@ Action runtime_call(std::string_view name);
 void integer_add(Decoder& decoder, Type type, bool subtract);
 void integer_add_saturated(Decoder& decoder, Type type, bool subtract);
 void integer_add_carry(Decoder& decoder, bool subtract);
-/** Return false if the next word of the opcode is not that of an integer form. */
+/** Return false if the next word of the opcode does not belong to an integer form. */
 bool integer_mul(Decoder& decoder);
 bool integer_mad(Decoder& decoder);
 void integer_minmax(Decoder& decoder, Type type, bool greater);

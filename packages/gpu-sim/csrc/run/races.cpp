@@ -64,7 +64,7 @@ void race(Warp& warp, const Instruction& here, uint32_t lane, const Region& regi
   });
 }
 
-/** Acquire the clock of a warp; that of another block only for a device-wide order. */
+/** Acquire the clock of a warp; a warp of another block only for a device-wide order. */
 void see(Warp& warp, const Clocks& times, bool own_block) {
   for (const auto& [key, time] : times) {
     const auto block = static_cast<uint32_t>(key >> 5);

@@ -92,7 +92,7 @@ Frame* Warp::new_frame(const Code& code) {
   made->caller = nullptr;
   made->depth = 0;
   made->registers.assign(code.frame_bytes / 8 + 1, 0);
-  // A kernel's parameters are those of the launch; those of a frame hold the call's arguments.
+  // A kernel has the parameters of the launch; a frame's parameters hold the call's arguments.
   made->params.assign(size_t{code.param_bytes} * kLanes, 0);
   frames.push_back(std::move(made));
   return frames.back().get();

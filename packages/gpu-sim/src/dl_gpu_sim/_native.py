@@ -1,4 +1,4 @@
-"""Functions of the library for this package, in addition to those of the driver."""
+"""Functions of the library for this package, in addition to the driver's functions."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def include_dir() -> Path:
-    """Return the folder to pass to a C compiler with ``-I`` after that of the contract."""
+    """Return the folder to pass to a C compiler with ``-I`` after the contract's folder."""
     return headers_of(_PACKAGE)
 
 

@@ -24,7 +24,7 @@ from .native import constants, ffi, native
 class OpenSession:
     """Graph on a device: its constants, its states and its generators.
 
-    The parameters are those of :class:`~dl_graph.session.Session`.
+    It has the parameters of :class:`~dl_graph.session.Session`.
 
     :ivar graph: the graph.
     :ivar instance: the vendor's instance.

@@ -68,7 +68,7 @@ using Completed = void (*)(uint8_t* buffer, size_t size, size_t valid);
   X(push, msptiActivityPushExternalCorrelationId, int (*)(int, uint64_t))                          \
   X(pop, msptiActivityPopExternalCorrelationId, int (*)(int, uint64_t*))
 
-// A function that releases before 2026 lack: their times are those of the system's clock.
+// A function that releases before 2026 lack: they take times from the system's clock.
 #define DL_ASCEND_MSPTI_OPTIONAL_FUNCTIONS(X)                                                      \
   X(timestamp, msptiGetTimestamp, int (*)(uint64_t*))
 // clang-format on

@@ -88,7 +88,7 @@ lib::Object activation(const char* mode, bool approximate) {
   return described(kActivation, arguments, "cnnlCreateActivationDescriptor",
                    cnnl.cnnlCreateActivationDescriptor, cnnl.cnnlDestroyActivationDescriptor,
                    [&](cnnlActivationDescriptor_t made) {
-                     // Coefficients and the sliced dimension are those of other modes.
+                     // Coefficients and the sliced dimension are for other modes.
                      cnnl.check(cnnl.cnnlSetActivationDescriptor_v6(
                                     made, as_int(arguments[0]), as_int(arguments[1]),
                                     as_int(arguments[2]), 0.0F, 0, 0.0F, 0.0F, false, approximate),

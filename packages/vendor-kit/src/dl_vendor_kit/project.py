@@ -109,7 +109,7 @@ KINDS: Mapping[str, Kind] = {
             "csrc/driver.*": "the stand-in's driver, whose queues are threads",
         },
         "an operator library computes in memory of a device; use --memory separate, or --kind cpp",
-        "Replace the functions in `csrc/sdk.h` and `library/signatures.json` by those of your SDK, "
+        "Replace the functions in `csrc/sdk.h` and `library/signatures.json` by the SDK functions, "
         "and name its library in `csrc/vendor.h`.",
     ),
     "opencl": Kind(

@@ -1,5 +1,5 @@
 // The functions of MIOpen that convolutions call, with the signatures and constants of miopen.h.
-// They are those of its immediate mode, which looks up the solutions of a convolution and estimates
+// They belong to its immediate mode, which looks up the solutions of a convolution and estimates
 // their time without running them on the device.
 #ifndef DL_ROCM_LIBRARY_MIOPEN_API_H_
 #define DL_ROCM_LIBRARY_MIOPEN_API_H_

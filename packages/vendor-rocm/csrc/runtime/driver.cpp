@@ -11,7 +11,8 @@ namespace {
 
 const std::vector<std::string> kLibraries = {"libamdhip64.so.7", "libamdhip64.so.6",
                                              "libamdhip64.so.5"};
-// Device files of the kernel drivers: amdgpu's, and that of the Windows Subsystem for Linux.
+// Device files of the kernel drivers: amdgpu's file, and the file of the Windows Subsystem for
+// Linux.
 const std::vector<std::string> kDeviceFiles = {"/dev/kfd", "/dev/dxg"};
 
 const kit::NamedDriver& named_driver() {

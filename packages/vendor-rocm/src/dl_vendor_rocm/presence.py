@@ -12,7 +12,8 @@ from pathlib import Path
 DRIVER = "DL_ROCM_DRIVER"
 """Variable that names a driver other than ROCm's; the library reads it too."""
 DEVICE_FILES = ("/dev/kfd", "/dev/dxg")
-"""Device files of the kernel drivers: amdgpu's, and that of the Windows Subsystem for Linux.
+"""Device files of the kernel drivers: amdgpu's file, and the file of the Windows Subsystem for
+Linux.
 
 The same list is in ``csrc/runtime/driver.cpp``."""
 FOLDER = Path(__file__).parent / "lib"

@@ -57,7 +57,7 @@ def test_the_clock_ties_device_time_to_the_hosts(vendor):
     vendor.profiler.stop()
     clock = vendor.profiler.clock()
     (only,), _ = vendor.profiler.collect()
-    # The device's clock began with the device: its raw times differ from those of the host.
+    # The device's clock began with the device: its raw times differ from the host's times.
     assert only.start < before
     assert clock.uncertainty >= 0
     slack = clock.uncertainty

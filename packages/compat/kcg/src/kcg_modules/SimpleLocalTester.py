@@ -88,7 +88,7 @@ def supplied() -> list[Path]:
 
 
 def _find(config: Path) -> Path:
-    """Return the path of a configuration: that of a supplied one if the file does not exist."""
+    """Return the path of a configuration, or of a supplied one if the file does not exist."""
     if config.exists():
         return config
     return next((path for path in supplied() if path.name == config.name), config)

@@ -2,7 +2,7 @@
 
 ditorch pickles arguments and results. They are read with ``weights_only=True``, so that a file
 cannot run code; values that this mode rejects make a capture unreadable. Gradients are not
-imported: ditorch stores those of the last autograd node, not of the function's inputs.
+imported: ditorch stores gradients of the last autograd node, not of the function's inputs.
 """
 
 from __future__ import annotations

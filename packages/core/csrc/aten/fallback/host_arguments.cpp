@@ -175,7 +175,7 @@ void HostArguments::carry_geometry(const Argument& argument) {
   const Twin* twin = &twins_[argument.twin];
   auto* storage = host->unsafe_storage().unsafeGetStorageImpl();
   if (C10_UNLIKELY(storage != twin->host.unsafeGetStorageImpl())) {
-    // The kernel replaced the tensor's storage, by that of another argument or by a new one.
+    // The kernel replaced the tensor's storage, by another argument's storage or by a new one.
     twin = find_twin(storage);
     original->set_storage_keep_dtype(twin != nullptr ? twin->original
                                                      : to_device_storage(host->unsafe_storage()));

@@ -24,7 +24,7 @@ DimVector per_axis(at::IntArrayRef values, at::IntArrayRef otherwise, int64_t sp
 bool is_image(const Tensor& self, int64_t spatial);
 // Considers the number of axes, because an unbatched volume looks like a batch of planes.
 c10::MemoryFormat own_format(const Tensor& self, int64_t spatial);
-// torch preserves the memory order of planes, and that of volumes only for max pooling with
+// torch preserves the memory order of planes, and the order of volumes only for max pooling with
 // windows.
 c10::MemoryFormat format_of(const Tensor& self, int64_t spatial);
 bool fits_indices(const Tensor& grad_output, const Tensor& indices);

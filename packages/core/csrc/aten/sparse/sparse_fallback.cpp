@@ -105,7 +105,7 @@ void to_dl(const HostCopies& copies, c10::IValue& value, c10::Device device) {
   }
 }
 
-// The message of a CPU kernel about a dtype is useful; that of the dispatcher is not.
+// The message of a CPU kernel about a dtype is useful; the dispatcher's message is not.
 [[noreturn]] void refuse_sparse(const std::string& overload,
                                 const c10::NotImplementedError& error) {
   const std::string said = error.what_without_backtrace();

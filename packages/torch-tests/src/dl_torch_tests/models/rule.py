@@ -10,10 +10,10 @@ norm detects a single wrong element, the Euclidean norm an error that is small e
 norms of the whole tensor, because single elements of two right results may differ by any factor if
 the true value is near zero.
 
-The *bound* is that of ``diopi_proto.tolerance`` for the last sum alone, normwise: a matrix product
-over ``Step.terms`` terms, with the tensor's own norm as magnitude. It is needed for tensors with so
-few elements that all variants happen to be right, and the spread is 0. The most accurate order, a
-balanced tree, is sufficient for that: with 512 terms it allows 13 roundings.
+The *bound* is the bound of ``diopi_proto.tolerance`` for the last sum alone, normwise: a matrix
+product over ``Step.terms`` terms, with the tensor's own norm as magnitude. It is needed for
+tensors with so few elements that all variants happen to be right, and the spread is 0. The most
+accurate order, a balanced tree, is sufficient for that: with 512 terms it allows 13 roundings.
 
 **Updated weights** are judged element by element, twice. An optimizer may divide a gradient by its
 own magnitude, as Adam does in its first step. If the true gradient is near zero, this turns a
@@ -91,7 +91,7 @@ class Rule:
 
     :param reference: results in float64.
     :param variants: results of trusted implementations.
-    :param dtype: narrowest dtype in which the step computes: float32, or that of autocast.
+    :param dtype: narrowest dtype in which the step computes: float32, or autocast's dtype.
     :raises ValueError: there is no variant, or reference or variants are not finite.
     """
 

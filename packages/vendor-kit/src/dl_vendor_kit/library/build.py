@@ -27,7 +27,7 @@ def generate(folder: Path) -> None:
 def joined_sources(generated: Path, folder: Path, parts: int = 4) -> list[str]:
     """Write sources that include the generated ones, and return them.
 
-    There is a small source for each family of operators, and most of its time is that of headers.
+    There is a small source for each family of operators, and most of its time goes into headers.
 
     :param generated: folder of the generated sources, in a folder of includes.
     :param folder: where to write.

@@ -206,7 +206,7 @@ def _call(expression: Call, scope: Scope) -> Lowered:
             )
         nullable = nullable or (lowered.nullable and kind.endswith("?"))
         codes.append(code if code is not None else _none(kind.removesuffix("?")))
-        # A helper with the call's context returns new memory, or that of a slot.
+        # A helper with the call's context returns new memory, or the memory of a slot.
         if helper.returns == "action":
             if full_kind.endswith("&"):
                 roots |= lowered.roots

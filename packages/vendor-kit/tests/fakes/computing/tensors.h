@@ -158,8 +158,8 @@ class Handles {
   std::vector<diopiTensorHandle_t> handles_;
 };
 
-// A generator of the contract. Its numbers differ from those of the contract for the same seed, as
-// those of the libraries do.
+// A generator of the contract. For the same seed, its numbers differ from the contract's numbers,
+// as those of the libraries do.
 struct Generator {
   explicit Generator(int64_t seed, int64_t offset);
   operator diopiGeneratorHandle_t() { return reinterpret_cast<diopiGeneratorHandle_t>(&prefix); }

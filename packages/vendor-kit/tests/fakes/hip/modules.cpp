@@ -1,5 +1,5 @@
-// Kernel code and launches. Kernels of host code (emulated_image.h) run; those of code objects are
-// looked up as a real driver does, and their launches are checked but not run.
+// Kernel code and launches. Kernels of host code (emulated_image.h) run. Kernels of code objects
+// are looked up as a real driver does, and their launches are checked but not run.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -12,7 +12,7 @@ namespace dl::async_test {
 /** Accept ranks of other processes into the worlds of this one, from the first call on. Return the
  * address that they need. */
 Nonce open_hub();
-/** Return true if the nonce is that of this process. */
+/** Return true if the nonce belongs to this process. */
 bool is_hub(const Nonce& nonce);
 
 /** Return a world of this process. Throws Error if it does not exist, is used up, or has other

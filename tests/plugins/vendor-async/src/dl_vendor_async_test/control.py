@@ -1,6 +1,6 @@
 """Control of an instance of this vendor for tests in Python: holding streams, and counters.
 
-The functions are those of ``dl_async_test/control.h``, which documents them.
+The functions are declared in ``dl_async_test/control.h``, which documents them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DIPU's functions for devices, streams, memory and random numbers: those of ``torch.dl``."""
+"""DIPU's functions for devices, streams, memory and random numbers, taken from ``torch.dl``."""
 
 from __future__ import annotations
 

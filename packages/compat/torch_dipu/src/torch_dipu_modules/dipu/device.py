@@ -1,4 +1,4 @@
-"""Names of the device, and DIPU's functions for devices: those of ``torch.dl``."""
+"""Names of the device, and DIPU's functions for devices, taken from ``torch.dl``."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ bool are_usable(const Scalar& start, const Scalar& end, const Scalar& step, c10:
 }
 
 // The sequence of arange, which excludes `end`; empty for arguments that torch rejects. Torch
-// counts the elements of torch.int64 in integers, and those of other dtypes in the type of its
+// counts the elements of torch.int64 in integers, the elements of other dtypes in the type of its
 // arguments.
 std::optional<Sequence> arange_sequence(const Scalar& start, const Scalar& end, const Scalar& step,
                                         c10::ScalarType type) {

@@ -129,7 +129,7 @@ Tensor angle_of_real(const Tensor& x) {
 Tensor angle(const Tensor& self) {
   if (self.is_complex()) {
     const Tensor result = at::imag(self).atan2(at::real(self));
-    // The strides of the parts may order dimensions of size 1 differently from those of `self`.
+    // The parts' strides may order dimensions of size 1 differently from the strides of `self`.
     Tensor out;
     at::TensorIteratorConfig config;
     config.check_all_same_dtype(false).add_output(out).add_const_input(self);

@@ -177,7 +177,7 @@ Tensor bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& off
                     const OptionalTensor& weights, int64_t padding) {
   if (sparse) {
     const Tensor rows = with_open_bag(grad, sizes.numel());
-    // Means are divided by the bag sizes, including that of the additional bag.
+    // Means are divided by the bag sizes, including the size of the additional bag.
     const Tensor divisors = sizes_of(sizes, rows.size(0)).clamp_min(1);
     return at::_embedding_bag_sparse_backward(rows, indices, offsets, bags, divisors, num_weights,
                                               scale_by_frequency, mode, weights, padding);

@@ -117,7 +117,7 @@ void register_norm(torch::Library& library) {
   library.impl(name.value, TORCH_FN((RecordedNormOf<name, Function>::call)));
 }
 
-// Operators whose derivative contains that of a norm are composed of norms, so that they use ours.
+// Operators whose derivative contains a norm's derivative are composed of norms, to use ours.
 
 Tensor dist_recorded(c10::DispatchKeySet keys, const Tensor& self, const Tensor& other,
                      const Scalar& p) {

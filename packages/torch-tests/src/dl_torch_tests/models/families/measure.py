@@ -113,7 +113,7 @@ def weaknesses(rule: Rule, reference: Results) -> list[str]:
         for name, value in reference.items()
         if name.startswith("gradient of ")
     }
-    # A gradient that is zero in exact arithmetic, such as that of a key's bias, is only rounding.
+    # A gradient that is zero in exact arithmetic, such as a key bias's gradient, is only rounding.
     zero = ZERO * max(gradients.values())
     seen = [name for name, size in gradients.items() if size > zero]
     errors = {name: rule.relative_error_of(name) for name in ("output", *seen)}

@@ -9,7 +9,7 @@ Tensor wide(const Tensor& indices) { return indices.to(diopi_dtype_int64); }
 
 }  // namespace
 
-// Rows of filter; those of padding_idx are zero, unless it is negative.
+// Rows of filter; rows for padding_idx are zero, unless padding_idx is negative.
 MEANING(EmbeddingForward_v2) {
   demand(padding_idx < 0, "padding is not simulated");
   demand(!max_norm && !norm_type, "norms are not simulated");

@@ -28,7 +28,7 @@ constexpr uint64_t kAllDevices = 0xFFFFFFFF, kReadWrite = 1;
 constexpr uint64_t kTimedQueue[] = {0x1093, 2, 0};  // CL_QUEUE_PROPERTIES: profiling
 
 struct Driver : dl::kit::Library {
-  // DL_OPENCL_DRIVER names another driver. Replace the names by that of your driver.
+  // DL_OPENCL_DRIVER names another driver. Replace the names by your driver's name.
   Driver()
       : Library(dl::kit::NamedDriver("DL_OPENCL_DRIVER")
                     .or_else({"libOpenCL.so.1",
