@@ -629,7 +629,7 @@ def add_models(vendor: str) -> None:
 
 
 def simulated_build(session: nox.Session, python: str, vendor: str) -> dict[str, str]:
-    """Build a vendor's wheel for simulated devices, if it is another one than that for devices.
+    """Build a vendor's wheel for simulated devices, if it differs from the wheel for devices.
 
     :returns: variables with which Python finds it first.
     """

@@ -1,4 +1,4 @@
-"""pytest plugin: tests that passed in one environment need not run in another one.
+"""pytest plugin: tests that passed in one environment need not run in another environment.
 
 ``--passed-to FILE`` of ``-p tools.passed_tests`` writes the names of passed tests, one per line,
 and ``--not-passed-in FILE`` skips these in a later run.

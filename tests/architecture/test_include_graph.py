@@ -159,7 +159,7 @@ def test_layers_of_one_folder_are_distinguished_by_their_files(tmp_path: Path) -
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """Write files, each of which includes another one."""
+    """Write files, each of which includes another file."""
     for file, included in files.items():
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,8 +28,8 @@ HEAD = """\
 Every entry of the databases in torch's own wheel (operators, modules, optimizers, operators on
 lists of tensors), in every dtype, is run on dl and on the CPU and compared by the rounding rule of
 the contract. `tools/nox -s device-tests-VENDOR` runs them all; a seeded sample is part of
-`tools/nox -s tests`. A failure that is not listed fails the run, and so does a listed one that is
-gone.
+`tools/nox -s tests`. A failure that is not listed fails the run, and so does a listed failure that
+no longer occurs.
 
 The column *compared* counts the tests in which the CPU computed at least one sample. In the other
 tests the CPU refuses all samples, and dl has to refuse them too.

@@ -32,7 +32,7 @@ print("copied")
 @pytest.mark.parametrize(("kind", "memory"), ALL)
 def test_project_builds_conforms_and_trains(kind: str, memory: str, tmp_path: Path) -> None:
     if not runs_here(kind):
-        pytest.skip("no OpenCL driver is installed; DL_OPENCL_DRIVER names another one")
+        pytest.skip("no OpenCL driver is installed; DL_OPENCL_DRIVER names another driver")
     project = install(kind, memory, tmp_path)
     doctor = project.run("-m", "dl_core", "doctor")
     assert f"Vendor {project.name} (accelerator" in doctor and "Problems: none" in doctor

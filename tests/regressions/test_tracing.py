@@ -69,7 +69,7 @@ def _recorded() -> None:
 
 @pytest.fixture(autouse=True)
 def _quiet_symbolic_tracing() -> Iterator[None]:
-    """Silence the log of attempts, which appear even if another one succeeds."""
+    """Silence the log of attempts, which appear even if another attempt succeeds."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     disabled, logger.disabled = logger.disabled, True
     yield

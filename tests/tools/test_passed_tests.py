@@ -1,4 +1,4 @@
-"""Exactly the tests that passed in one environment are omitted in another one."""
+"""Exactly the tests that passed in one environment are omitted in another environment."""
 
 from __future__ import annotations
 

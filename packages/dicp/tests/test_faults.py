@@ -123,7 +123,7 @@ def lose_a_constant(trace: Any) -> None:
 
 
 def swap_arguments(trace: Any) -> None:
-    """Redirect reads of one argument to a copy of another one."""
+    """Redirect reads of one argument to a copy of another argument."""
     x = trace.arguments[0].block
     counts = trace.arguments[2].block
     x.slot, counts.slot = counts.slot, x.slot

@@ -1,4 +1,4 @@
-"""A single module reads the environment, which makes the package's inputs explicit."""
+"""A single module reads the environment, so that the package's inputs are explicit."""
 
 from __future__ import annotations
 

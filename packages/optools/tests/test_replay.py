@@ -442,7 +442,7 @@ def too_large(function: Any, x: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_repro_reports_which_side_is_wrong(alone: bool, device: str, tmp_path: Path) -> None:
-    """The script runs on the captured device unless another one is named."""
+    """The script runs on the captured device unless another device is named."""
     x = torch.linspace(-2, 2, 64).to(device)
     fault = FaultyDevice("aten.exp.default", too_large if device == "dl" else changed(torch.neg))
     capture(x.exp, tmp_path / "right", device=device)

@@ -3,7 +3,8 @@
     compiler = find_hipcc()
     KernelLibrary(..., device_compiler=hipcc(compiler, processors("gfx90a,gfx1030", compiler)))
 
-Imports only the standard library and the build helpers; starts no process but the compiler.
+Imports only the standard library and the build helpers; the only process that it starts is the
+compiler.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     KernelLibrary(..., device_compiler=nvcc(find_nvcc(), architectures("80,ptx90")))
 
-Imports only the standard library and the build helpers; starts no process but the compiler.
+Imports only the standard library and the build helpers; the only process that it starts is the
+compiler.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ void* allocate(dl_vendor_t* vendor, int32_t device, uint64_t bytes) {
   return memory;
 }
 
-// Uses all slots for one device, from a thread where another one is current.
+// Uses all slots for one device, from a thread where another device is current.
 void use_all(dl_vendor_t* vendor, int32_t device) {
   const int32_t other = 1 - device;
   const auto elsewhere = [&] { CHECK(simSetDevice(other) == simSuccess); };

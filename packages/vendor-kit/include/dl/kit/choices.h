@@ -90,7 +90,8 @@ class ChoiceTable {
     uint64_t entries, hits, misses;
   };
 
-  // Return true if there is a table, a recording or a request. Otherwise a call need not ask.
+  // Return true if there is a table, a recording or a request. Otherwise a call need not look it
+  // up.
   static bool is_active() { return active_.load(std::memory_order_relaxed); }
 
   // Return the table's choice for a call; Choice{} if there is none. `candidates()` returns the

@@ -142,7 +142,7 @@ class DriverCalls {
     return 0;
   }
 
-  // Asks the driver whether kernels of a device can access the memory of another one.
+  // Asks the driver whether kernels of a device can access the memory of another device.
   static Result read_access(int device, int peer, bool* can) {
     int answer = 0;
     const Result result = kDriver().can_access(&answer, device, peer);

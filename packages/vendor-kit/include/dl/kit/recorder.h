@@ -86,7 +86,7 @@ class Recorder {
     if (!records_any()) tracer_.disable();
     if (failure != nullptr) std::rethrow_exception(failure);
   }
-  // Returns the activities by start time; `dropped` counts those lost since the last call.
+  // Returns the activities by start time; `dropped` counts activities lost since the last call.
   std::vector<Recorded> collect(int device, uint64_t* dropped) {
     tracer_.flush(false);
     const std::lock_guard<std::mutex> lock(mutex_);

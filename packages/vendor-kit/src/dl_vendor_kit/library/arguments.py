@@ -68,11 +68,11 @@ def targets(library: Library, function: Function) -> list[Target]:
 
 
 def sizing_positions(library: Library, function: Function) -> list[int]:
-    """Return which given arguments a function shares with the one that sizes its workspace.
+    """Return which given arguments a function shares with the function that sizes its workspace.
 
     They are found by name: a descriptor stands for the tensor that follows it.
 
-    :raises ValueError: an argument of the sizing function is not one of the function's.
+    :raises ValueError: an argument of the sizing function is not an argument of the function.
     """
     sizing = library.functions[function.workspace]
     given = [a.name for a in (target.argument for target in targets(library, function))]

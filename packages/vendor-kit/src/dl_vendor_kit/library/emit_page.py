@@ -34,7 +34,8 @@ def page(checked: Checked) -> str:
 # Operators by {library.name}
 
 {len(checked.entries)} operators of the contract are served by {len(calls)} functions of
-{library.name}. The host computes the others, and the calls that all cases of an operator decline.
+{library.name}. The host computes all other operators, and the calls that all cases of an operator
+decline.
 
 {sections}
 ## Views and helpers

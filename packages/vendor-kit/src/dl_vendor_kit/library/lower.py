@@ -40,7 +40,7 @@ class Lowered:
     :ivar nullable: it may be NULL.
     :ivar roots: the parameters and temporaries whose memory a tensor shares, or that an action
         writes.
-    :ivar reads: those that an action reads.
+    :ivar reads: the parameters and temporaries that an action reads.
     """
 
     kind: str

@@ -39,7 +39,7 @@ def outputs(checked: Checked) -> dict[Path, str]:
 
 
 def outputs_that_differ(wanted: dict[Path, str]) -> list[Path]:
-    """Return the files that do not exist or have other contents than the given ones."""
+    """Return the files that do not exist or have different contents."""
     return [
         file
         for file, text in wanted.items()

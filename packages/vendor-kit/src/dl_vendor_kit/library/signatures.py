@@ -38,7 +38,7 @@ class Argument:
     :ivar formats: documented memory formats; empty if undocumented.
     :ivar strided: False if only contiguous tensors are documented.
     :ivar ndim: smallest and largest number of dimensions; None if undocumented.
-    :ivar descriptor: name of the argument that describes a pointer; empty: the one before it.
+    :ivar descriptor: name of the argument that describes a pointer; empty: the argument before it.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Function:
     line: int = 1
 
     def find(self, name: str) -> int | None:
-        """Return the position of an argument; None if there is none of this name."""
+        """Return the position of an argument; None if no argument has this name."""
         return next((i for i, a in enumerate(self.arguments) if a.name == name), None)
 
 

@@ -95,7 +95,7 @@ FAKE Code hipStreamQuery(Stream handle) {
   if (const Code failed = needs_running(*stream)) return failed;
   return stream->is_finished() ? kSuccess : kNotReady;
 }
-// The event may belong to another device, which is the purpose of such waits.
+// The event may belong to another device: such waits exist for that case.
 FAKE Code hipStreamWaitEvent(Stream handle, Event event, unsigned flags) {
   ENTER(hipStreamWaitEvent);
   StreamObject* stream = find(handle);

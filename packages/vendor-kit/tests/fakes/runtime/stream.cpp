@@ -48,7 +48,7 @@ simError_t simStreamQuery(simStream_t handle) {
 }
 simError_t simStreamWaitEvent(simStream_t handle, simEvent_t event, unsigned) {
   simStream* stream = find(handle);
-  // The event may belong to another device, which is the purpose of such waits.
+  // The event may belong to another device: such waits exist for that case.
   if (stream == nullptr || event == nullptr) return simErrorInvalidHandle;
   if (auto point = event->latest) stream->push([point] { point->wait(); });
   return simSuccess;

@@ -79,7 +79,7 @@ def pictures() -> Batch:
 
 
 def near_and_far() -> Batch:
-    """Return triplets of rows: an anchor, a similar row, and another one."""
+    """Return triplets of rows: an anchor, a similar row, and a different row."""
     one = torch.randn(ROWS, FEATURES)
     return {"one": one, "like": one + 0.3 * torch.randn_like(one), "other": torch.randn_like(one)}
 

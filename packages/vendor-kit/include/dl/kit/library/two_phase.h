@@ -121,8 +121,8 @@ class TwoPhaseBackend : public Backend {
   }
   uint64_t created() const override { return created_.load(std::memory_order_relaxed); }
 
-  // Runs a function whose outputs have sizes that it finds out: waits for the stream by `wait`, and
-  // returns the sizes of the arguments in order, empty ones for other values than tensors.
+  // Runs a function that determines its outputs' sizes: waits for the stream by `wait`, and
+  // returns the sizes of the arguments in order; values other than tensors have none.
   template <class Wait>
   std::vector<Ints> run_and_read_shapes(Call& call, const Function& function,
                                         const std::vector<Argument>& arguments, const Wait& wait) {
@@ -373,7 +373,7 @@ class TwoPhaseBackend : public Backend {
   }
 
   void execute(Call& call, const Function& function, Prepared& prepared) {
-    // The workspace first: if the host has no memory, the executor is still this call's.
+    // The workspace first: without memory for it, the executor still belongs to this call.
     void* const memory = workspace(call.context(), prepared.bytes);
     void* const executor = prepared.executor;
     if (!prepared.is_repeatable) prepared.executor = nullptr;  // the second phase destroys it

@@ -53,7 +53,7 @@ inline View transposed(const View& x, int64_t dim0, int64_t dim1) {
   return view;
 }
 inline View t(const View& x) { return x.ndim < 2 ? x : transposed(x, -2, -1); }
-// One dimension behind all others, whose order is kept.
+// One dimension after all others, whose order is kept.
 inline View moved_to_last(const View& x, int64_t dim) {
   View view = x;
   const int32_t from = dimension(x, dim);
@@ -189,7 +189,7 @@ inline View unfolded(const View& x, int64_t dim, int64_t size, int64_t step) {
   view.ndim = x.ndim + 1;
   return view;
 }
-// A tensor of one dimension as dimension `dim` of `count`; the others have size 1.
+// A tensor of one dimension as dimension `dim` of `count`; all others have size 1.
 inline View placed(const View& x, int64_t dim, int64_t count) {
   if (x.ndim > 1 || dim < 0 || dim >= count || count > kMaxDims) refuse("a view does not fit");
   View view = x;

@@ -114,7 +114,7 @@ FAKE Code aclrtStreamQuery(Stream handle, int* status) {
   *status = stream->is_finished() ? kStreamComplete : kStreamNotReady;
   return kSuccess;
 }
-// The event may belong to another device, which is the purpose of such waits.
+// The event may belong to another device: such waits exist for that case.
 FAKE Code aclrtStreamWaitEvent(Stream handle, Event event) {
   ENTER_DEVICE(aclrtStreamWaitEvent);
   StreamObject* stream = find(handle);

@@ -87,7 +87,7 @@ FAKE Code cnrtQueueQuery(Queue handle) {
   if (queue == nullptr) return kInvalidHandle;
   return queue->is_finished() ? Code(kSuccess) : Code(kNotReady);
 }
-// The notifier may belong to another device, which is the purpose of such waits.
+// The notifier may belong to another device: such waits exist for that case.
 FAKE Code cnrtQueueWaitNotifier(Notifier notifier, Queue handle, unsigned flag) {
   ENTER(cnrtQueueWaitNotifier);
   QueueObject* queue = find(handle);
