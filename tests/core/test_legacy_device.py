@@ -157,7 +157,7 @@ def test_conformance_cases_pass(built: Built, tmp_path: Path) -> None:
         "Add Sub Mul Neg Exp Sqrt Relu Gelu GeluBackward Mm Bmm Addmm Softmax SoftmaxBackward "
         "LogSoftmax LayerNorm LayerNormBackward Embedding Sum Mean Cat Fill CastDtype"
     )
-    # Its kernels skip invalid indices instead of reporting them.
+    # The library's kernels skip invalid indices instead of reporting them.
     known = tmp_path / "known.txt"
     known.write_text("diopiEmbedding[float32-refused-indices 4x3 int64 of -9]\n")
     command = [

@@ -109,7 +109,7 @@ def test_correct_vendor_has_no_findings(tmp_path: Path) -> None:
     status, verdict = check(build(tmp_path))
     assert (status, verdict["findings"], verdict["incomplete"]) == (0, [], "")
     assert verdict["ran"] > 15
-    # Its uploads wait for their stream, which is then not busy any more.
+    # Uploads of the project wait for their stream, which then is no longer busy.
     assert not [reason for _, reason in verdict["skipped"] if "inconclusive" in reason]
 
 

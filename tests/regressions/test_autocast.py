@@ -80,7 +80,7 @@ def entry(name: str, at: int) -> tuple[str, Any, dict[str, Any], torch.dtype | N
 class Runner(TestAutocast):
     """Torch's own test of one entry: the dtype of the result, and equality with explicit casts.
 
-    It compares bits, and the function with the method of the same name.
+    The test compares bits, and the function with the method of the same name.
     """
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name

@@ -38,7 +38,7 @@ class Comparison:
         """Describe what is wrong with the vendor's run."""
         found = [] if falling(self.vendor) else [f"{self.example}: the loss did not fall"]
         early, allowed = distance(self.vendor, self.reference).early, EARLY_DISTANCE[DTYPE]
-        # Also if a loss is not finite.
+        # The comparison is also False if a loss is not finite.
         if not early <= allowed:
             found.append(
                 f"{self.example}: the losses differ by {early:.1e} (relative), "

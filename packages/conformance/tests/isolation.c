@@ -43,7 +43,7 @@ diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   return diopiSuccess;
 }
 
-/* It never returns. */
+/* Never returns. */
 diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input) {
   (void)ctx, (void)out, (void)input;

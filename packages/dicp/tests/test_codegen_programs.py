@@ -82,7 +82,7 @@ def test_copies_of_halves_keep_their_bits() -> None:
 
 
 def test_gradients_of_parts_of_one_product() -> None:
-    """Their memory is filled and copied as integers, and no other call shows the dtype."""
+    """Memory of gradients is filled and copied as integers, and no other call shows the dtype."""
     torch.manual_seed(0)
     layer = torch.nn.Linear(64, 192).to("dl")
 
@@ -215,6 +215,7 @@ def test_a_model_trains_with_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_other_steps_made_is_written_to_once(function: Function, turned: bool) -> None:
-    """Also in the trial run of the kernels, when the graph writes in place to an earlier result."""
+    """This holds in the kernels' trial run too, when the graph writes in place to an earlier
+    result."""
     x, y = torch.randn(70, 515).to("dl"), torch.randn(70, 515).to("dl")
     run(function, x.t().contiguous().t() if turned else x, y, eps=16.0)

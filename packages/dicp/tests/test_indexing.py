@@ -67,7 +67,7 @@ def test_an_argument_of_the_host_is_an_index() -> None:
 
 @pytest.mark.parametrize(("row", "column"), [(0, 5), (0, -6), (4, 0), (-5, 4)])
 def test_an_index_out_of_range_is_an_error(row: int, column: int) -> None:
-    """Even if the flattened index would be the index of an element in the next row."""
+    """An index is refused even if its flattened index would hit an element of the next row."""
     run = torch.compile(lambda x, i, j: x[i, j], backend="dl")
     x = torch.randn(4, 5).to("dl")
     right = torch.tensor([1]).to("dl")

@@ -353,7 +353,7 @@ def test_an_interrupted_step_is_incomplete(dump: Path, tmp_path: Path) -> None:
         fail()
     found = only(dump, tmp_path / "broken")
     assert not found.ok and "was interrupted by KeyError: 'lost'" in found.text()
-    # It may be recorded again under that name.
+    # The step may be recorded again under that name.
     assert only(dump, record(tmp_path, "broken", make_model())).ok
 
 

@@ -63,7 +63,7 @@ def test_random_operators_are_known() -> None:
         (torch.split, "torch.functional.split", True),
         (torch.add, "torch.add", False),
         (torch.nn.functional.linear, "torch.nn.functional.linear", False),
-        # It depends on the index.
+        # The index decides if the result is a view.
         (torch.Tensor.__getitem__, "torch.Tensor.__getitem__", False),
         (aten.view.default, "aten.view.default", True),
         (len, "third_party.fused", False),

@@ -103,7 +103,7 @@ def test_operators_that_autograd_calls_unsafe_check_their_arguments() -> None:
         "aten.unsafe_split_with_sizes.default": (x, [1 << 40, 3]),
         "aten.unsafe_chunk.default": (x, -1),
     }
-    # They clamp indices to the range of the tensor.
+    # These operators clamp indices to the range of the tensor.
     clamping: dict[str, tuple[Any, ...]] = {
         "aten._unsafe_masked_index.default": (x, mask, [far], 0),
         "aten._unsafe_masked_index_put_accumulate.default": (x, mask, [far], value),

@@ -40,7 +40,7 @@ def test_extrema_with_positions(vendor: Vendor, dtype: str, dim: int, layout: st
 @pytest.mark.parametrize("columns", [7, 8, 63, 64, 200])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64"])
 def test_positions_of_extrema_across_rows(vendor: Vendor, dtype: str, columns: int) -> None:
-    # More rows than uint8 can count.
+    # The tensor has more rows than uint8 can count.
     source = np.round(numbers((300, columns), dtype, 82, 0, 5))
     if dtype == "float32":
         source[7, 3] = source[9, 3] = np.nan

@@ -53,7 +53,7 @@ def test_a_real_cudnn_plans_every_convolution(
         DL_CUDA_CUDNN=between,
         LD_PRELOAD=between,
     )
-    # It declines strided elements.
+    # cuDNN declines strided elements.
     convolve_each_way(real, tmp_path / "results", [kind for kind in KINDS if kind[1] != "apart"])
     # A transposed convolution has the plan of the input gradient.
     assert len(convolving.calls) == 4 * (RUNS - 3) - HALVES

@@ -84,7 +84,7 @@ print("right")
 
 
 def test_attention_on_tensor_cores_is_right(strict: SimulatedVendor) -> None:
-    """More than one tile of queries and of keys, and partial tiles."""
+    """Sizes with more than one tile of queries and of keys, and with partial tiles."""
     cases = [
         ("float32", 130, 70, 64, False),
         ("float32", 35, 70, 72, True),

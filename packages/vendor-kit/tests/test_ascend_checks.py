@@ -259,7 +259,7 @@ def test_streams_are_checked(library: Library) -> None:
 
 
 def test_the_workspace_is_used_on_the_stream(library: Library) -> None:
-    """It must not be freed or used before the work has run."""
+    """The workspace must not be freed or used before the work has run."""
     x, out = library.tensor(OK_MATRIX), library.tensor(OK_MATRIX)
     size, executor = library.plan("aclnnRelu", x, out)
     workspace = library.allocate(size)

@@ -117,7 +117,7 @@ ASKED = ["miopenCreate", "count forward"]
             ["miopenCreate"],
             marks=long,
         ),
-        # It is unknown which solutions are deterministic.
+        # MIOpen does not report which solutions are deterministic.
         ({"FAKE_MIOPEN_FAIL": "attribute 1:3"}, ["miopenCreate"]),
         pytest.param({"FAKE_MIOPEN_FAIL": "count:6"}, ASKED, marks=long),
         pytest.param({"FAKE_MIOPEN_FAIL": "solutions:5"}, ASKED, marks=long),

@@ -70,7 +70,7 @@ def test_importing_it_imports_no_torch() -> None:
 
 def test_it_is_one_module_whose_file_no_package_has() -> None:
     assert Path(str(op_tools.__file__)).name == "op_tools.py"
-    # Its submodules are elsewhere, so that they do not mix with those of a package `op_tools`.
+    # Its submodules are elsewhere: they must not mix with submodules of a package `op_tools`.
     assert [Path(x).name for x in op_tools.__path__] == ["op_tools_modules"]
 
 

@@ -7,7 +7,7 @@
 namespace dl::core {
 namespace {
 
-// More dimensions than any operator needs, but few enough to validate with one memory check.
+// A limit above what any operator needs, but low enough to validate with one memory check.
 constexpr int64_t kMostDimensions = 64;
 
 c10::IntArrayRef values(const diopiSize_t* given, const char* what, foreign::Pages& pages) {

@@ -39,7 +39,7 @@ def test_list_of_overloads_is_in_the_package() -> None:
     assert required["linalg_eig"] == "B"
     assert required["_to_sparse"] == "C"
     assert len(required) > 800
-    # They serve torch's tests, or files.
+    # These overloads serve torch's tests, or files.
     assert not [name for name in required if name.startswith(("_test_", "_foobar", "from_file"))]
 
 

@@ -107,7 +107,7 @@ typedef struct dl_kernel_extension {
                           dl_kernel_code_t** code);
 
   /* Loads compiled code. The caller must trust the bytes, which run with the rights of the process.
-   * They need not outlive the call. */
+   * The bytes need not outlive the call. */
   dl_status_t* (*load)(dl_vendor_t* vendor, int32_t device, const void* bytes, uint64_t size,
                        void** module);
   /* No enqueued work may use the module. */

@@ -6,7 +6,7 @@
 namespace sim {
 namespace {
 
-// More than any device has: an error in the text, which must not exhaust host memory.
+// More bytes than any device has are an error in the text, and must not exhaust host memory.
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
 const std::map<std::string_view, Space>& spaces() {

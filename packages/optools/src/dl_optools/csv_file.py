@@ -42,7 +42,7 @@ class CsvFile:
             self._write()
             if self._file is None:
                 return False
-            with contextlib.suppress(OSError):  # Its remaining buffer has been counted as lost.
+            with contextlib.suppress(OSError):  # The rest of the buffer has been counted as lost.
                 self._file.close()
             self._file = None
             return True

@@ -190,7 +190,7 @@ def _expected(call: OpCall, copies: _Copies, results: list[torch.Tensor]) -> lis
         if len(found) == len(results):
             return [x.dtype for x in found]
     except (RuntimeError, TypeError, ValueError, IndexError):
-        # It has no meta implementation.
+        # The operator has no meta implementation.
         pass
     sizes = [x for x in tensors_of(call.args, call.kwargs) if x.is_floating_point() and x.dim()]
     source = (sizes or [copies.pairs[0][0]])[0].dtype

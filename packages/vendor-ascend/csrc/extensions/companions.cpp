@@ -23,7 +23,7 @@ const kit::Companion& mspti_companion() {
   return where;
 }
 
-// It compiles for any device, whatever the runtime.
+// The runtime compiler compiles for any device, whatever the runtime.
 const kit::Companion& rtc_companion() {
   static const kit::Companion where{"DL_ASCEND_RTC", {}, {"libacl_rtc.so"}, "CANN's toolkit"};
   return where;

@@ -23,7 +23,7 @@ namespace cuda = dl::kit::cuda;
 
 namespace {
 
-// Its address identifies a kernel in host code.
+// The address of `stub` identifies a kernel in host code.
 const char stub = 0;
 const char kNameOfKernel[] = "_Z4reluPf";
 const char kCode[] =

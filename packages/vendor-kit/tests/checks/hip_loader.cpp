@@ -26,7 +26,7 @@ namespace hip = dl::kit::hip;
 
 namespace {
 
-// Its address identifies a kernel in host code.
+// The address of `stub` identifies a kernel in host code.
 const char stub = 0;
 const char kNameOfKernel[] = "_Z4reluPf";
 

@@ -171,7 +171,7 @@ struct Useless : Sim {
   static simError_t device_count(int*) { throw kit::Error(DL_UNAVAILABLE, "it is too old"); }
 };
 
-// Its library is not installed, so that only its names are known.
+// A driver whose library is not installed, so that only the library's names are known.
 struct Missing : kit::Library {
   Missing() : Library({"libno_such.so.2", "libno_such.so.1"}) {}
   DL_KIT_CUDA_SHAPED(DL_KIT_LINKED_AS, sim)

@@ -67,7 +67,7 @@ bool collectives_agree(const Launch& launch, bool by_warp) {
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int64_t>(i * 7919 % 1009);
   const std::vector<int64_t> empty(in.size());
   const CollectivesRow kernel{on_device(in), on_device(empty), on_device(empty), on_device(empty)};
-  // Fewer blocks than rows, so that a block reuses its scratch memory.
+  // There are fewer blocks than rows, so that a block reuses its scratch memory.
   gpu::run_blocks(launch.stream(), 2, gpu::row_kernel<CollectivesRow>, kRows, by_warp, kernel);
   const auto sums = on_host(kernel.sums, in.size()), tops = on_host(kernel.tops, in.size()),
              scans = on_host(kernel.scans, in.size());

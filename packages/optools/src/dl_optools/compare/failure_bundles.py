@@ -57,7 +57,8 @@ class FailureBundles:
             self._operators.add(call.name)
             if self._writer is None:
                 directory = unused_path(results_directory("op_autocompare_result") / run_stamp())
-                # It is closed with the tool, which still judges calls after the program's end.
+                # The writer is closed with the tool, which judges calls even after the program's
+                # end.
                 self._writer = BundleWriter(directory, self.limits, at_exit=False)
             writer = self._writer
         addition = _addition(call, call.record, self.device, writer.directory)

@@ -97,7 +97,7 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     if breadcrumbs:
         from dl_optools.breadcrumbs.recorder import OpBreadcrumbs
 
-        # It also records operators that fall back, but not the work of observing tools.
+        # This tool also records operators that fall back, but not the work of observing tools.
         device = options["device"]
         makers.insert(inner, (BREADCRUMBS, lambda: OpBreadcrumbs(device=device)))
     if graphs:

@@ -110,7 +110,7 @@ void serve(File socket) noexcept {
       other.reply(DL_ERROR, error.what());
     }
   } catch (const std::exception&) {
-    // It belongs to another user, or has ended.
+    // The process belongs to another user, or has ended.
   }
 }
 

@@ -125,7 +125,7 @@ Tensor& arange_out(const Scalar& start, const Scalar& end, const Scalar& step, T
       start, end, step, out);
 }
 
-// Same as arange_sequence, but includes `end`. Torch counts in integers for integer dtypes.
+// Same as arange_sequence, but includes `end`. torch counts in integers for integer dtypes.
 std::optional<Sequence> range_sequence(const Scalar& start, const Scalar& end, const Scalar& step,
                                        c10::ScalarType type) {
   if (!are_usable(start, end, step, type)) return std::nullopt;

@@ -19,7 +19,7 @@ inline Tensor& write_by_columns(Tensor& out, const Tensor& result) {
   return write_to(out, result);
 }
 
-// Same for an empty `out`; other outputs get torch's usual strides.
+// Same for an empty `out`; any other output gets torch's usual strides.
 inline Tensor& write_to_matrices(Tensor& out, const Tensor& result) {
   return out.numel() == 0 ? write_by_columns(out, result) : write_to(out, result);
 }

@@ -34,7 +34,7 @@ setup(
             soname="lib__chip___sdk.so",
             legacy=True,
             extra_compile_args=["-O2", "-Wall", "-Wextra", "-pthread"],
-            # Its threads run code that must stay mapped.
+            # Threads of the stand-in SDK run code that must stay mapped.
             extra_link_args=["-pthread", "-Wl,-z,nodelete"],
         ),
     ],
