@@ -22,6 +22,7 @@ _FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "priority": ((int,), "an integer"),
     "accelerator": ((bool,), "True or False"),
     "legacy": ((bool,), "True or False"),
+    "status": ((str,), "a string"),
 }
 _FUNCTIONS = ("present", "simulated", "libraries")
 
@@ -55,7 +56,8 @@ def validate(answer: object) -> VendorDescriptor:
             shown = f"{field}={_format(function)}"
             raise PluginError(f"dl_vendor returned {shown}, which is not callable")
     fields["library"] = Path(fields["library"])
-    fields["version"] = printable(fields["version"], _LONGEST)
+    for field in ("version", "status"):
+        fields[field] = printable(fields[field], _LONGEST)
     reason = why_untrusted(fields["library"])
     if reason is not None:
         raise UntrustedError(f"its library {fields['library']} is not loaded: {reason}")

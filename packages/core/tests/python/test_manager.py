@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from stub_wheels import Wheels, foreign_plugins
 
+from diopi_proto.descriptor import VendorDescriptor
 from dl_core.manager import PluginManager
 from dl_core.plugin_record import PluginRecord
 
@@ -198,6 +201,28 @@ def test_a_vendor_hook_with_an_invalid_result_is_reported(on_path: Wheels, answe
     assert manager.vendors() == []
     (problem,) = manager.problems
     assert "dl_vendor returned" in problem
+
+
+def test_every_field_of_a_descriptor_is_kept(on_path: Wheels) -> None:
+    path = Path("/nonexistent/libx.so")
+    given = {
+        "library": path,
+        "version": "2.3",
+        "priority": 7,
+        "accelerator": False,
+        "legacy": True,
+        "runtime": path,
+        "status": "experimental",
+        **dict.fromkeys(("present", "simulated", "libraries"), print),
+    }
+    # A library in DIOPI's own style has no adaptor.
+    assert {"name", "adaptor", *given} == {field.name for field in fields(VendorDescriptor)}
+    texts = {path: f"Path({str(path)!r})", print: "print"}
+    on_path.add_vendor(
+        "dl-vendor-x", name="x", **{k: texts.get(v, repr(v)) for k, v in given.items()}
+    )
+    ((_, descriptor),) = load().vendors()
+    assert {name: getattr(descriptor, name) for name in given} == given
 
 
 def test_a_vendor_hook_may_have_nothing_for_this_platform(on_path: Wheels) -> None:
