@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 import pytest
+from extension_tests.model_operators import MODEL_OPERATORS
 from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import with_fakes
-from model_operators import MODEL_OPERATORS
 
 pytestmark = with_fakes
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import yaml
 from driver_tests.library import test_library_follows_the_build_rules  # noqa: F401
+from extension_tests.model_operators import MODEL_OPERATORS
 from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import with_fakes
@@ -19,6 +22,13 @@ def test_the_library_does_not_link_the_sdk(processes: Processes) -> None:
 
 def test_all_operators_are_the_contracts(fake_vendor: SimulatedVendor) -> None:
     fake_vendor.run_on_vendor("assert not vendor.mismatched and not vendor.unknown_operators")
+
+
+def test_all_operators_of_models_are_described() -> None:
+    found: set[str] = set()
+    for path in (Path(__file__).parents[1] / "library" / "operators").glob("*.yaml"):
+        found |= yaml.safe_load(path.read_text(encoding="utf-8")).keys()
+    assert sorted(MODEL_OPERATORS - found) == []
 
 
 @with_fakes

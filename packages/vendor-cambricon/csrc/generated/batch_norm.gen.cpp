@@ -32,7 +32,7 @@ diopiError_t diopiBatchNorm(
   lib::require_dtype(input, 0x1700, "input");
   if (!(call_.has(functions::cnnlBatchNormForwardTraining_v2))) {
     call_.note(1, "the library does not have cnnlBatchNormForwardTraining_v2");
-  } else if (lib::holds(call_, 1, "not (training and weight and bias and save_mean and save_invstd and numel(save_mean) == size(input, 1) and numel(save_invstd) == size(input, 1))", [&] { return (training && lib::present(weight) && lib::present(bias) && lib::present(save_mean) && lib::present(save_invstd) && (dl::kit::library::numel(save_mean) == dl::kit::library::size(input, int64_t{1})) && (dl::kit::library::numel(save_invstd) == dl::kit::library::size(input, int64_t{1}))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (training and weight and bias and save_mean and save_invstd and numel(save_mean) == size(input, 1) and numel(save_invstd) == size(input, 1) and same_shape(bias, weight) and (not running_mean or same_shape(running_mean, weight)) and (not running_var or same_shape(running_var, weight)))", [&] { return (training && lib::present(weight) && lib::present(bias) && lib::present(save_mean) && lib::present(save_invstd) && (dl::kit::library::numel(save_mean) == dl::kit::library::size(input, int64_t{1})) && (dl::kit::library::numel(save_invstd) == dl::kit::library::size(input, int64_t{1})) && dl::kit::library::same_shape(bias, weight) && ((!lib::present(running_mean)) || dl::kit::library::same_shape(running_mean, weight)) && ((!lib::present(running_var)) || dl::kit::library::same_shape(running_var, weight))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlBatchNormForwardTraining_v2, {
             lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_IDENTITY", false)},
             lib::Argument{dl::cambricon::value("CNNL_BATCHNORM_SPATIAL")},
@@ -47,7 +47,7 @@ diopiError_t diopiBatchNorm(
   }
   if (!(call_.has(functions::cnnlBatchNormForwardInference))) {
     call_.note(2, "the library does not have cnnlBatchNormForwardInference");
-  } else if (lib::holds(call_, 2, "not (not training and weight and bias and running_mean and running_var)", [&] { return ((!training) && lib::present(weight) && lib::present(bias) && lib::present(running_mean) && lib::present(running_var)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (not training and weight and bias and running_mean and running_var and same_shape(bias, weight) and same_shape(running_mean, weight) and same_shape(running_var, weight))", [&] { return ((!training) && lib::present(weight) && lib::present(bias) && lib::present(running_mean) && lib::present(running_var) && dl::kit::library::same_shape(bias, weight) && dl::kit::library::same_shape(running_mean, weight) && dl::kit::library::same_shape(running_var, weight)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlBatchNormForwardInference, {
             lib::Argument{}, lib::Argument{}, lib::Argument{dl::cambricon::nhwc(input)},
             lib::Argument{weight}, lib::Argument{bias}, lib::Argument{running_mean},

@@ -82,7 +82,7 @@ diopiError_t diopiAddmm(
   lib::require_same_dtype(mat2, "mat2", input, "input");
   if (!(call_.has(functions::cnnlExpand) && call_.has(functions::cnnlMatMul_v2))) {
     call_.note(1, "the library does not have one of cnnlExpand, cnnlMatMul_v2");
-  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(mat1) == 2 and ndim(mat2) == 2 and size(mat1, 1) == size(mat2, 0) and @shape(out) == [size(mat1, 0), size(mat2, 1)])", [&] { return ((dl::kit::library::ndim(mat1) == int64_t{2}) && (dl::kit::library::ndim(mat2) == int64_t{2}) && (dl::kit::library::size(mat1, int64_t{1}) == dl::kit::library::size(mat2, int64_t{0})) && lib::equal(dl::kit::library::shape(out), lib::Ints{dl::kit::library::size(mat1, int64_t{0}), dl::kit::library::size(mat2, int64_t{1})})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlExpand, {lib::Argument{input}, lib::Argument{out}});
         plan_.call(functions::cnnlMatMul_v2, {
             lib::Argument{dl::cambricon::matmul(call_, mat1, mat2, out, true)},
@@ -113,7 +113,7 @@ diopiError_t diopiLinear(
   lib::require_same_dtype(bias, "bias", input, "input");
   if (!(call_.has(functions::cnnlExpand) && call_.has(functions::cnnlMatMul_v2))) {
     call_.note(1, "the library does not have one of cnnlExpand, cnnlMatMul_v2");
-  } else if (lib::holds(call_, 1, "not bias", [&] { return lib::present(bias); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (bias and ndim(out) == ndim(input) and size(input, -1) == size(weight, 1) and size(out, -1) == size(weight, 0) and numel(out) * size(weight, 1) == numel(input) * size(weight, 0))", [&] { return (lib::present(bias) && (dl::kit::library::ndim(out) == dl::kit::library::ndim(input)) && (dl::kit::library::size(input, int64_t{-1}) == dl::kit::library::size(weight, int64_t{1})) && (dl::kit::library::size(out, int64_t{-1}) == dl::kit::library::size(weight, int64_t{0})) && ((dl::kit::library::numel(out) * dl::kit::library::size(weight, int64_t{1})) == (dl::kit::library::numel(input) * dl::kit::library::size(weight, int64_t{0})))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlExpand, {
             lib::Argument{bias}, lib::Argument{dl::kit::library::flat2d(out)}});
         plan_.call(functions::cnnlMatMul_v2, {

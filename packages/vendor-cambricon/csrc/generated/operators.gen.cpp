@@ -107,6 +107,8 @@ const dl_operator_t kOperators[] = {
     DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiBmm),
     DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiAddmm),
     DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiLinear),
+    DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiMaxPool2dWithIndices),
+    DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiMaxPool2dBackward),
     DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiMultinomial),
     DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiNLLLossV2),
     DL_KIT_OPERATOR(dl::cambricon::Vendor, operators, diopiNLLLossV2Backward),

@@ -206,6 +206,12 @@ diopiError_t diopiAddmm(
 diopiError_t diopiLinear(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
     diopiConstTensorHandle_t);
+diopiError_t diopiMaxPool2dWithIndices(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+    diopiSize_t, diopiSize_t, diopiSize_t, diopiSize_t, bool);
+diopiError_t diopiMaxPool2dBackward(
+    diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+    diopiSize_t, diopiSize_t, diopiSize_t, diopiSize_t, bool, diopiConstTensorHandle_t);
 diopiError_t diopiMultinomial(
     diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t, bool,
     diopiGeneratorHandle_t);

@@ -35,7 +35,7 @@ diopiError_t diopiAdamW(
   lib::require_same_dtype(max_exp_avg_sq, "max_exp_avg_sq", param, "param");
   if (!(call_.has(functions::cnnlTransform_v2) && call_.has(functions::cnnlOpTensor) && call_.has(functions::cnnlSqrt_v2) && call_.has(functions::cnnlAddcdiv))) {
     call_.note(1, "the library does not have one of cnnlTransform_v2, cnnlOpTensor, cnnlSqrt_v2, cnnlAddcdiv");
-  } else if (lib::holds(call_, 1, "not (dtype(param) == float32 and dtype(grad) == float32 and not amsgrad)", [&] { return (lib::equal(dl::kit::library::dtype(param), lib::Dtype{diopi_dtype_float32}) && lib::equal(dl::kit::library::dtype(grad), lib::Dtype{diopi_dtype_float32}) && (!amsgrad)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(param) == float32 and dtype(grad) == float32 and not amsgrad and same_shape(grad, param) and same_shape(exp_avg, param) and same_shape(exp_avg_sq, param))", [&] { return (lib::equal(dl::kit::library::dtype(param), lib::Dtype{diopi_dtype_float32}) && lib::equal(dl::kit::library::dtype(grad), lib::Dtype{diopi_dtype_float32}) && (!amsgrad) && dl::kit::library::same_shape(grad, param) && dl::kit::library::same_shape(exp_avg, param) && dl::kit::library::same_shape(exp_avg_sq, param)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_square = call_.temporary(lib::dtype(param), lib::shape(param));
         const lib::View tmp_d = call_.temporary(lib::dtype(param), lib::shape(param));
         plan_.call(functions::cnnlTransform_v2, {
@@ -101,7 +101,7 @@ diopiError_t diopiSgd(
   lib::require_same_dtype(buf, "buf", param, "param");
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(1, "the library does not have cnnlOpTensor");
-  } else if (lib::holds(call_, 1, "not (dtype(param) == float32 and dtype(grad) == float32 and momentum == 0)", [&] { return (lib::equal(dl::kit::library::dtype(param), lib::Dtype{diopi_dtype_float32}) && lib::equal(dl::kit::library::dtype(grad), lib::Dtype{diopi_dtype_float32}) && (momentum == int64_t{0})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(param) == float32 and dtype(grad) == float32 and momentum == 0 and same_shape(grad, param))", [&] { return (lib::equal(dl::kit::library::dtype(param), lib::Dtype{diopi_dtype_float32}) && lib::equal(dl::kit::library::dtype(grad), lib::Dtype{diopi_dtype_float32}) && (momentum == int64_t{0}) && dl::kit::library::same_shape(grad, param)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         if ((weight_decay != int64_t{0})) plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_ADD", param)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), param)},
@@ -121,7 +121,7 @@ diopiError_t diopiSgd(
   }
   if (!(call_.has(functions::cnnlOpTensor))) {
     call_.note(2, "the library does not have cnnlOpTensor");
-  } else if (lib::holds(call_, 2, "not (dtype(param) == float32 and dtype(grad) == float32 and buf and momentum != 0)", [&] { return (lib::equal(dl::kit::library::dtype(param), lib::Dtype{diopi_dtype_float32}) && lib::equal(dl::kit::library::dtype(grad), lib::Dtype{diopi_dtype_float32}) && lib::present(buf) && (momentum != int64_t{0})); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 2, "not (dtype(param) == float32 and dtype(grad) == float32 and buf and momentum != 0 and same_shape(grad, param) and same_shape(buf, param))", [&] { return (lib::equal(dl::kit::library::dtype(param), lib::Dtype{diopi_dtype_float32}) && lib::equal(dl::kit::library::dtype(grad), lib::Dtype{diopi_dtype_float32}) && lib::present(buf) && (momentum != int64_t{0}) && dl::kit::library::same_shape(grad, param) && dl::kit::library::same_shape(buf, param)); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         if ((weight_decay != int64_t{0})) plan_.call(functions::cnnlOpTensor, {
             lib::Argument{dl::cambricon::op_tensor("CNNL_OP_TENSOR_ADD", param)},
             lib::Argument{dl::cambricon::factor(static_cast<double>(int64_t{1}), param)},

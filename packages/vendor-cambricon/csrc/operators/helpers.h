@@ -7,6 +7,7 @@
 #include "dl/kit/library/call.h"
 #include "dl/kit/library/helpers.h"
 #include "dl/kit/library/values.h"
+#include "operators/pooling.h"
 
 namespace dl::cambricon {
 

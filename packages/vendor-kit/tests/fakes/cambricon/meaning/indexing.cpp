@@ -28,6 +28,13 @@ MEANING(Gather_v2) {
   demand(dim >= 0 && input.dtype() == output.dtype(), "dim is negative, or the dtypes differ");
   RUN(diopiGather, output, input, dim, wide(index));
 }
+// input, to which the elements of src are added at the positions of index.
+MEANING(Scatter_v2) {
+  demand(dim >= 0 && mode == CNNL_SCATTER_ADD, "dim is negative, or the mode is not simulated");
+  demand(input.dtype() == output.dtype() && src.dtype() == output.dtype(), "the dtypes differ");
+  demand(input.sizes() == output.sizes() && index.sizes() == src.sizes(), "the shapes differ");
+  RUN(diopiScatter, output, input, dim, src, wide(index), "add");
+}
 MEANING(Concat) {
   demand(inputs.size() == concat_num && axis >= 0, "axis is negative");
   for (const Tensor& each : inputs.values)
