@@ -29,6 +29,7 @@ CASES = [
         dict(ADAM, max_exp_avg_sq=T("7x33", low=0.125, high=1), step=3, amsgrad=True),
         dict(ADAM, max_exp_avg_sq=None, step=1, amsgrad=False),
         dict(ADAM, weight_decay=0.0, max_exp_avg_sq=None, step=3, amsgrad=False),
+        dict(ADAM, weight_decay=0.0, max_exp_avg_sq=square("7x33"), step=3, amsgrad=True),
         layouts=LAYOUTS,
     ),
     *(

@@ -72,6 +72,7 @@ struct Hidden {
   // Prepares the mask for these sizes.
   void prepare(int64_t b, int64_t n, int64_t s, int64_t t) {
     demand(sparse >= 0 && sparse <= 3, "this sparseMode is not simulated");
+    demand(mask || sparse == 0, "this sparseMode needs a mask");
     if (!mask) return;
     if (sparse >= 2) {
       demand(mask.size(-1) == 2048 && mask.size(-2) == 2048,

@@ -44,11 +44,25 @@ MEANING(BinaryCrossEntropyWithLogitsBackward) {
   RUN(diopiBCEWithLogitsBackward, out, gradOutput, self, target, weightOptional, posWeightOptional,
       reduction_of(reduction));
 }
+namespace {
+
+// One class per row of a matrix.
+void demand_classes(const Tensor& self, const Tensor& target) {
+  demand(self.rank() != 2 || target.sizes() == Sizes{self.size(0)},
+         "target does not have one class per row of self");
+}
+
+}  // namespace
+
 MEANING(NLLLoss) {
+  demand_classes(self, target);
   RUN(diopiNLLLossV2, out, totalWeightOut, self, target.to(diopi_dtype_int64), weight,
       reduction_of(reduction), ignoreIndex);
 }
 MEANING(NLLLossBackward) {
+  demand_classes(self, target);
+  demand(reduction != 0 || gradOutput.sizes() == target.sizes(),
+         "gradOutput does not have the shape of target");
   RUN(diopiNLLLossV2Backward, out, gradOutput, self, target.to(diopi_dtype_int64), weight,
       totalWeight, reduction_of(reduction), ignoreIndex);
 }
