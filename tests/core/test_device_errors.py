@@ -53,7 +53,7 @@ def run(code: str, **variables: str) -> str:
         "torch.dl.empty_cache()",
     ],
 )
-def test_a_call_returns_and_who_waits_raises_what_it_found(wait: str) -> None:
+def test_a_call_returns_and_waiting_for_it_raises_its_error(wait: str) -> None:
     said = run(f"""
 y = select()
 event = torch.dl.Event()

@@ -155,7 +155,7 @@ def test_accelerator_names_agree() -> None:
 
 @RUNS_ONCE
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_each_device_counts_its_own(vendor: str) -> None:
+def test_each_device_counts_its_own_memory(vendor: str) -> None:
     code = """
 import torch
 before = torch.dl.memory_allocated(0)

@@ -19,7 +19,7 @@ def lines(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return capfd.readouterr().err.splitlines()
 
 
-def test_level_one_names_who_serves_a_call(capfd: pytest.CaptureFixture[str]) -> None:
+def test_level_one_names_what_serves_a_call(capfd: pytest.CaptureFixture[str]) -> None:
     x = torch.ones(3, device="dl")
     with torch.dl.dump_op_args(1):
         _ = x + x

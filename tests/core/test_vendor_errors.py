@@ -85,7 +85,7 @@ assert (x * 2).tolist() == [2, 4, 6, 8]
     assert "vendor stub: the fan stands still (in fan_status)" in said
 
 
-def test_what_a_device_finds_in_its_data_is_raised_once_by_who_waits(
+def test_an_error_in_the_data_is_raised_once_by_a_wait(
     failing: dict[str, str],
 ) -> None:
     """The text of the error may be arbitrary; the test runs with and without streams."""

@@ -165,7 +165,7 @@ def test_the_doctor_has_a_line_for_each(failing: dict[str, str]) -> None:
     assert done.stdout.count("\nProblems: ") == 1 and "\x1b" not in done.stdout
 
 
-def test_a_command_that_cannot_be_made_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_a_command_that_cannot_be_created_does_not_stop_other_commands(tmp_path: Path) -> None:
     source = """
         import pluggy
         from dl_core.commands import Command

@@ -92,7 +92,7 @@ def test_a_mask_that_is_not_left_aligned_is_refused() -> None:
         torch._nested_tensor_from_mask(torch.ones(2, 2, 3, device="dl"), mask)
 
 
-def test_what_nested_tensors_lack_is_said() -> None:
+def test_missing_features_of_nested_tensors_are_reported() -> None:
     mask = torch.ones(2, 2, dtype=torch.bool, device="dl")
     nested = torch._nested_tensor_from_mask(torch.ones(2, 2, 3, device="dl"), mask)
     with pytest.raises(NotImplementedError, match=r"aten::cumsum.*jagged"):

@@ -71,7 +71,7 @@ def test_histogram_of_integers_counts_them(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.complex64], ids=str)
-def test_histogram_that_nobody_has_says_so(dtype: torch.dtype) -> None:
+def test_a_histogram_without_an_implementation_is_an_error(dtype: torch.dtype) -> None:
     with pytest.raises(NotImplementedError, match="neither the vendor nor torch's CPU"):
         torch.ones(4, dtype=dtype, device="dl").histc(4)
 

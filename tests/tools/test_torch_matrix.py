@@ -84,7 +84,7 @@ def test_tests_that_all_releases_ran_are_counted() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_release_is_said(wrong: report.Row, said: str) -> None:
+def test_faults_of_a_release_are_reported(wrong: report.Row, said: str) -> None:
     assert row().problems() == []
     (problem,) = wrong.problems()
     assert problem.startswith("torch 2.13.0: ") and said in problem

@@ -38,7 +38,7 @@ def run(function: Callable[..., Tensor], times: int = 3) -> None:
         assert torch.allclose(made, wanted, rtol=0, atol=1e-6) and torch.equal(a, b)
 
 
-def test_it_runs_its_calls_and_the_executor_the_others(
+def test_it_runs_its_calls_and_the_executor_runs_all_other_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with installed(tmp_path, monkeypatch):
@@ -123,7 +123,7 @@ def test_one_that_fails_later_is_dropped_then(
     assert 0 < statistics.engine_runs["toy"] < 8 and len(statistics.dropped) == 1
 
 
-def test_a_name_that_nobody_has_is_refused() -> None:
+def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(ValueError, match=r"the option engine must be one of .*, not 'toy'"):
         Options(engine="toy")
 

@@ -132,7 +132,7 @@ def test_a_wrong_graph_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran_by_default("value 0") and not runs()
 
 
-def test_it_is_not_where_nobody_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_operator_is_not_caught_without_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     swapped(monkeypatch, torch.ops.aten.tanh.default, torch.ops.aten.sin.default)
     run = compile_(chain, check=False)
     x, y = vector(), vector()

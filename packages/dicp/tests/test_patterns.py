@@ -145,6 +145,6 @@ def test_training_keeps_what_its_backward_pass_reads() -> None:
 
 
 @pytest.mark.parametrize("option", ["rms-norm", ["rms-norm", "nothing"]])
-def test_a_name_that_nobody_has_is_refused(option: Any) -> None:
+def test_an_unknown_name_is_refused(option: Any) -> None:
     with pytest.raises(ValueError, match="the option patterns must be"):
         Options(patterns=option)

@@ -429,7 +429,7 @@ def test_numbers_are_multiples_of_what_is_known(one: int, other: int, want: Any)
         assert value_of(found, sizes) == value_of(want, sizes)
 
 
-def test_numbers_that_follow_from_nothing_are_said() -> None:
+def test_numbers_without_an_expression_are_reported() -> None:
     fit = Fit(shapes_with(), {"a": 3, "b": 4}, {"a": 5, "b": 7})
     for one, other in ((3, 6), (1, 2), (0, 4), (-3, -5)):
         wanted = rf"is {one} for the first .* {other} for the second"

@@ -170,7 +170,7 @@ def test_a_part_for_one_number_of_tokens(compiler: Any) -> None:
     assert "return (tanh,)" not in graph.code, "vLLM's own graph was changed"
 
 
-def test_options_are_its_own(compiler: Any) -> None:
+def test_options_are_read_under_the_key_dl(compiler: Any) -> None:
     graph = torch.fx.symbolic_trace(lambda x: (torch.tanh(x),))
     x = torch.randn(4).to("dl")
     call, _ = compiler.compile(graph, [x], {"max_autotune": True, "dl": {"patterns": False}}, 4)

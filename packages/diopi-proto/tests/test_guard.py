@@ -92,7 +92,7 @@ def test_operators_work_as_before(guarded: Vendor) -> None:
     guarded.op.Fill(empty, 1)
 
 
-def test_without_a_guard_nothing_is_said(vendor: Vendor) -> None:
+def test_without_a_guard_nothing_is_reported(vendor: Vendor) -> None:
     whole = vendor.empty((16,))
     vendor.op.Roll(whole.as_strided((2,)), whole, [9], [OUT, 0])
 

@@ -309,7 +309,7 @@ def _wait_until_gone(pid: int) -> None:
     os.close(handle)
 
 
-def test_where_no_process_can_be_started_it_is_said(
+def test_a_process_that_cannot_be_started_is_reported(
     behaves: Behaves, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*arguments: object, **named: object) -> None:

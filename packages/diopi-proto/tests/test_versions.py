@@ -130,7 +130,7 @@ def _host(end: int, appended: int = 0) -> HostTable:
     return host
 
 
-def test_a_vendor_does_without_what_an_older_host_lacks(build: Compile) -> None:
+def test_a_vendor_works_without_features_that_an_older_host_lacks(build: Compile) -> None:
     host = _host(ffi.offsetof("dl_host_t", "parallel_for"))
     with load_vendor(build("vendor.cpp"), host=host) as vendor:
         total = vendor.empty((1,))

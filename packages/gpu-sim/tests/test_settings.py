@@ -237,7 +237,7 @@ def test_the_vendor_finds_the_simulator(tmp_path: Path, monkeypatch: pytest.Monk
     assert done.stdout == f"{library()}\n"
 
 
-def test_what_leads_away_from_the_simulator_is_said() -> None:
+def test_settings_that_bypass_the_simulator_are_reported() -> None:
     driver, vendors, report = conflicts(
         {"DL_CUDA_DRIVER": "/other", "DL_VENDORS": "cpu,rocm", "DL_GPU_SIM_REPORT": "x.json"}
     )

@@ -249,7 +249,7 @@ SHOWN: dict[str, tuple[str, Change]] = {
 
 
 @pytest.mark.parametrize("fault", SHOWN)
-def test_a_fault_that_nobody_can_refuse_shows_in_the_results(
+def test_a_fault_that_is_not_refused_shows_in_the_results(
     fault: str, build_vendor: Compile
 ) -> None:
     model, change = SHOWN[fault]

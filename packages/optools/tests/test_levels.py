@@ -60,7 +60,7 @@ class Computing(Seen):
 # Observed calls
 
 
-def test_each_level_sees_its_own() -> None:
+def test_each_level_sees_its_own_operators() -> None:
     x = leaf(3, 4)
     with Seen() as functions, Seen(level="dispatch") as overloads:
         torch.nn.functional.linear(x, leaf(5, 4), leaf(5)).sum().backward()

@@ -117,5 +117,5 @@ def test_the_host_cannot_read_device_memory(fake_vendor: SimulatedVendor) -> Non
     assert int(fake_vendor.run_on_vendor(code)) < 0
 
 
-def test_hosts_are_asked_for_the_spare_bytes_behind_blocks(fake_vendor: SimulatedVendor) -> None:
+def test_hosts_are_asked_for_padding_after_blocks(fake_vendor: SimulatedVendor) -> None:
     assert fake_vendor.run_on_vendor("print(vendor.properties(0).allocation_padding)") == "32\n"

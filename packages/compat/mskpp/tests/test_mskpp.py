@@ -240,7 +240,7 @@ def test_a_second_tuner_waits_for_the_first(folder: Path) -> None:
         (lambda: mskpp.compile_executable("build.sh", "none.cpp"), r"none\.cpp is not a file"),
     ],
 )
-def test_mistakes_are_said(folder: Path, call: Any, message: str) -> None:
+def test_mistakes_are_reported(folder: Path, call: Any, message: str) -> None:
     with pytest.raises(mskpp.MskppError, match=message):
         call()
 

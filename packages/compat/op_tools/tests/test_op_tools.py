@@ -41,7 +41,7 @@ def test_every_tool_has_its_name_of_old() -> None:
 
 
 @pytest.mark.parametrize("name", ["OpObserve", "OpDtypeCast", "OpOverflowCheck"])
-def test_they_are_those_of_dl_optools(name: str) -> None:
+def test_tools_are_the_classes_of_dl_optools(name: str) -> None:
     assert getattr(op_tools, name) is getattr(dl_optools, name)
 
 

@@ -130,7 +130,7 @@ def test_a_command_of_a_wheel_that_does_not_work_names_the_reason(
     assert capsys.readouterr().err == f"dl: `dl tool` {cause}.\n"
 
 
-def test_a_command_that_nobody_has_is_no_choice(wheels: Wheels) -> None:
+def test_an_unknown_command_is_not_a_choice(wheels: Wheels) -> None:
     done = dl(wheels, "tols")
     assert done.returncode == 2 and "invalid choice: 'tols'" in done.stderr
 

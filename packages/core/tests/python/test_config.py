@@ -40,7 +40,7 @@ def test_a_bad_value_is_one_problem_that_names_everything(
     assert config.Config(sources=read.sources, problems=read.problems) == read
 
 
-def test_one_bad_value_leaves_the_others() -> None:
+def test_an_invalid_value_does_not_affect_other_settings() -> None:
     read = config.read({"DL_FALLBACK": "x", "DL_VENDORS": "cpu"})
     assert read.vendors == ("cpu",) and read.fallback == "allow" and len(read.problems) == 1
 

@@ -83,7 +83,7 @@ def test_fallbacks_name_the_operators_that_the_vendor_lacks(
     assert "2 operators of the contract would make 2 of the fallbacks" in capsys.readouterr().out
 
 
-def test_no_device_is_said(
+def test_a_missing_device_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("dl_core.commands_coverage.measure", list)

@@ -164,7 +164,7 @@ def test_a_disabled_plugin_is_not_imported(on_path: Wheels) -> None:
     assert record.status == "disabled"
 
 
-def test_a_vendor_hook_that_raises_does_not_stop_the_others(on_path: Wheels) -> None:
+def test_a_vendor_hook_that_raises_does_not_stop_other_vendors(on_path: Wheels) -> None:
     on_path.add(
         "dl-vendor-bad",
         """

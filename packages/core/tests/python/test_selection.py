@@ -96,7 +96,7 @@ def test_beside_a_gpu_of_torch_only_a_request_turns_dl_on() -> None:
     assert plan([CUDA], ("cuda",), gpu).order == ("cuda",)
 
 
-def test_no_vendor_is_said() -> None:
+def test_a_missing_vendor_is_reported() -> None:
     assert plan([], None, None).reasons == ("No vendor is installed.",)
 
 

@@ -216,7 +216,7 @@ def test_ranks_that_disagree_all_hear_of_it(vendor):
     assert on_all_ranks(vendor, body) == [[1, 2, 3]] * RANKS
 
 
-def test_abort_ends_who_waits_and_refuses_what_comes(vendor):
+def test_abort_ends_waits_and_refuses_later_calls(vendor):
     def body(rank):
         c, x = rank.communicator, rank.upload([1.0])
         c.check()
@@ -319,7 +319,7 @@ def test_calls_refuse_what_they_cannot_do(vendor):
     vendor.synchronize()
 
 
-def test_closing_the_vendor_ends_who_waits(vendor):
+def test_closing_the_vendor_ends_waits(vendor):
     """The default stream of device 0 waits for a rank of another instance, which is closed."""
     name = vendor.communicators.unique_id()
     with load_vendor(dl_vendor().library) as other, ThreadPoolExecutor(2) as pool:
