@@ -81,8 +81,7 @@ class Choices(LinkedExtension):
     NAME = "choices"
 
     def identity(self, device: int = 0) -> str:
-        """Return one line that contains everything except the key on which a measured choice
-        depends."""
+        """Return one line with everything on which a measured choice depends, except its key."""
         raw = ffi.new("dl_choice_properties_t*")
         raw.struct_size = ffi.sizeof("dl_choice_properties_t")
         self._call("properties", device, raw)

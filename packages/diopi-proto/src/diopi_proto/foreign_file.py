@@ -89,7 +89,7 @@ def read_regular(path: str | os.PathLike[str], longest: int, *, follow_links: bo
     :raises OSError: it cannot be read.
     """
     with open_regular(path, longest, follow_links=follow_links) as file:
-        # Files in /proc report no size and may never end; others may grow while they are read.
+        # Files in /proc report no size and may never end; other files may grow during the read.
         left = longest + 1
         pieces = []
         while left and (piece := file.read(min(left, 1 << 20))):

@@ -1,7 +1,7 @@
 """Loading of vendor libraries, after inspection of their files, and of DIOPI's runtime functions.
 
-The host and :mod:`.legacy` share it; ``import torch`` reaches the latter, so this does not import
-the host.
+The host and :mod:`.legacy` use this module. It does not import the host, because ``import torch``
+imports :mod:`.legacy`.
 """
 
 from __future__ import annotations

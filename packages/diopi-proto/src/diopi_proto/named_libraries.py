@@ -1,7 +1,7 @@
 """Libraries that a vendor's library opens by name, such as its driver, and which are missing.
 
-A vendor should report why it has no device. For one that does not, the names in its file are the
-best hint.
+A vendor should report why it has no device. If it does not, the names of libraries in its file are
+the best hint.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A path is trusted if every user who can write there could change this installati
 - No other user can write to it. Write permission for a group is accepted if the group is root's, if
   the installation is writable by the same group, or if it is the user's private group, whose id is
   the user's id.
-- In a folder with the sticky bit, every user can create files but cannot replace those of others:
+- In a folder with the sticky bit, every user can create files but not replace other users' files:
   an existing entry is judged by its owner; a missing entry is not trusted, since anyone could
   create it.
 - The parent folders of this installation are trusted, because a user who can write there can

@@ -138,7 +138,7 @@ def conflicts(environ: Mapping[str, str]) -> list[str]:
 
 
 def unchecked(report: Report, failures: str) -> list[str]:
-    """List the parts of the check that did not take place, so that no findings mean nothing."""
+    """List what limits the meaning of a report without findings: parts that were not checked."""
     said = []
     if not report.calls:
         said.append("NOTHING WAS CHECKED: no call of the simulator's driver was seen")

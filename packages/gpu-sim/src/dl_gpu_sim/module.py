@@ -104,7 +104,7 @@ class Module:
 
     @property
     def kernels(self) -> Mapping[str, Kernel]:
-        """Return all kernels by name. Decodes them."""
+        """Decode all kernels, and return them by name."""
         if self._kernels is None:
             text = self._library.dl_gpu_sim_describe(self._open())
             if not text:

@@ -143,7 +143,7 @@ class ContractGraph:
     def tiling(self, entry: str, *, cache: int = 0, **sizes: int) -> TilingReport:
         """Return the calls of an entry that run block by block.
 
-        :param cache: assumed cache size in bytes; 0 for this machine's.
+        :param cache: assumed cache size in bytes; 0 for the cache size of this machine.
         :param sizes: see :meth:`plan`.
         :raises GraphError: see :meth:`plan`.
         """

@@ -15,7 +15,7 @@ from .open_session import OpenSession
 
 
 class Session(OpenSession):
-    """Graph on a device: its constants, its states and its generators. A context manager.
+    """Context manager: a graph on a device, with its constants, states and generators.
 
     Runs of one session are serialized, even from several threads.
 
@@ -23,7 +23,7 @@ class Session(OpenSession):
     :param poison: fill temporaries and outputs with garbage before each run, for tests that detect
         reads of uninitialized memory.
     :param whole: run every call as a whole instead of block by block.
-    :param blocks: run every call block by block that can be, even if it is slower, for tests.
+    :param blocks: run a call block by block whenever possible, even if it is slower, for tests.
     :raises OperatorNotBoundError: the vendor has an operator with another signature.
     :raises GraphError: the vendor lacks an operator or a function that the graph needs.
     """

@@ -76,7 +76,10 @@ class _Reader:
         self.path = path
 
     def fail(self, line: int, what: str) -> NoReturn:
-        """:raises AdaptorError: always."""
+        """Report an error of the file.
+
+        :raises AdaptorError: always.
+        """
         raise AdaptorError(f"{self.path}:{line}: {what}")
 
     def read(self, top: Entries) -> AdaptorFile:

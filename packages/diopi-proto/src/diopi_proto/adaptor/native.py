@@ -25,8 +25,8 @@ _DIRECTIONS = {"in": "DL_ADAPTOR_IN", "out": "DL_ADAPTOR_OUT", "inout": "DL_ADAP
 class Conversion:
     """One kind of conversion by an adaptor, and how often it was done.
 
-    :ivar source: dtype and layout before, as in ``"int64"`` or ``"float32 strided"``.
-    :ivar target: the same after.
+    :ivar source: dtype and layout before it, as in ``"int64"`` or ``"float32 strided"``.
+    :ivar target: dtype and layout after the conversion.
     :ivar result: True if a result was converted for the host; False for an argument of the vendor.
     :ivar on_host: True if the host converted it, after waiting for the stream; False if the vendor
         did.
@@ -88,8 +88,8 @@ class Adaptor:
             self._library.dl_adaptor_reset_counts(self.pointer)
 
     def last_error(self, operator: str) -> str:
-        """Return why the adaptor failed the operator that this thread called last; empty if it did
-        not fail it.
+        """Return why the adaptor made this thread's last call of the operator fail; empty if the
+        adaptor did not.
         """
         name = ffi.new("char[]", operator.encode())
         return text(self.pointer.last_error(self.pointer, name))

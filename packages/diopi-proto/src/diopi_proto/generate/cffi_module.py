@@ -169,7 +169,7 @@ def cffi_module(schema: Schema, include: Path, generated: dict[str, str]) -> str
 
 
 def linux_module() -> str:
-    """Return the text of ``worker/_linux_gen.py``: calls that Python has no function for."""
+    """Return the text of ``worker/_linux_gen.py``: system calls that Python does not offer."""
     declared = "int prctl(int option, ...);"
     return _module_text(_builder("diopi_proto.worker._linux_gen", declared), NOTICE)
 

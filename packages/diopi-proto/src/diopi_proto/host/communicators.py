@@ -156,8 +156,8 @@ class Communicator:
         *,
         stream: Stream | None = None,
     ) -> None:
-        """As :meth:`all_reduce`, with the result on ``root`` only; ``receive`` may be None
-        elsewhere."""
+        """Reduce as :meth:`all_reduce` does, with the result on ``root`` only; on other ranks
+        ``receive`` may be None."""
         extra = (_reduce(reduce), self._peer("root", root))
         self._run("reduce", send, receive, send.size, (1, 1), stream, *extra)
 
@@ -187,8 +187,8 @@ class Communicator:
     def gather(
         self, send: Tensor, receive: Tensor | None, root: int, *, stream: Stream | None = None
     ) -> None:
-        """As :meth:`all_gather`, with the result on ``root`` only; ``receive`` may be None
-        elsewhere."""
+        """Concatenate the tensors of all ranks, with the result on ``root`` only; on other ranks
+        ``receive`` may be None."""
         root = self._peer("root", root)
         self._run("gather", send, receive, send.size, (1, self.ranks), stream, root)
 

@@ -39,7 +39,10 @@ class Frame:
         return value
 
     def fail(self, parameter: str, value: object, expected: str) -> NoReturn:
-        """:raises ArgumentError: always."""
+        """Report an error of an argument.
+
+        :raises ArgumentError: always.
+        """
         raise ArgumentError(
             f"[{self.operator}] {parameter}: got {_format_value(value)}, expected {expected}",
             operator=self.operator,

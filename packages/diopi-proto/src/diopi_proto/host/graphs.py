@@ -84,7 +84,7 @@ class Graph:
     def launch(self, stream: Stream | None = None, *, synchronize: bool = True) -> None:
         """Run the graph in stream order.
 
-        :param synchronize: wait for it; False: return once it is enqueued.
+        :param synchronize: wait for the graph; False: return once it is enqueued.
         :raises VendorError: the launch or the synchronization failed.
         """
         instance, device = self._instance, self.device

@@ -31,7 +31,7 @@ class HostTable:
 
     :ivar tf32_products: vendors may round the factors of float32 matrix products to TF32 (11-bit
         significands). It may change at any time, like the two settings below.
-    :ivar tf32_convolutions: the same for convolutions.
+    :ivar tf32_convolutions: vendors may round the factors of float32 convolutions in the same way.
     :ivar deterministic: vendors should choose deterministic algorithms.
     """
 

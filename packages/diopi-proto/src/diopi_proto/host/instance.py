@@ -106,8 +106,9 @@ class Instance(ABC):
                 errors.check(mark)
 
     def take_in_flight(self, device: int, stream: CData) -> list[object]:
-        """Return the objects that are kept for a stream, and keep them no longer: the caller does.
-        No wait follows.
+        """Return the objects that are kept for a stream; from now on, the caller keeps them.
+
+        Does not wait.
         """
         with self._in_flight_lock:
             return self._in_flight.pop((device, address(stream)), [])

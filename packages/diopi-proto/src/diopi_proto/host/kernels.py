@@ -56,7 +56,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class FunctionProperties:
-    """Resources that a function needs. None: unknown to the vendor."""
+    """Resources that a function needs. A number that the vendor does not know is None."""
 
     registers: int | None
     """Registers of a thread."""
@@ -210,7 +210,7 @@ class KernelFunction:
 
     @property
     def properties(self) -> FunctionProperties:
-        """Return its registers, spills and limits."""
+        """Return the function's registers, spills and limits."""
         raw = ffi.new("dl_kernel_function_properties_t*")
         raw.struct_size = ffi.sizeof("dl_kernel_function_properties_t")
         self._slots.call("function_properties", self._module.device, self._pointer, raw)
@@ -230,14 +230,15 @@ class KernelFunction:
         stream: Stream | None = None,
         synchronize: bool = True,
     ) -> None:
-        """Launch it.
+        """Launch the function.
 
-        :param arguments: tensors, which are passed as the address of element 0; None, which is
-            NULL; numpy scalars; an int is passed as int64, a float as double, a bool as bool.
+        :param arguments: tensors, numpy scalars, Python numbers and None. A tensor is passed as
+            the address of its element 0, None as NULL, an int as int64, a float as double, and a
+            bool as bool.
         :param grid: blocks, in up to three dimensions.
         :param block: threads of a block, in up to three dimensions.
         :param shared_bytes: dynamic shared memory per block.
-        :param synchronize: wait for it; False: return once it is enqueued.
+        :param synchronize: wait for the launch; False: return once it is enqueued.
         :raises ArgumentError: a value cannot be passed; nothing was enqueued.
         :raises VendorError: the launch or the synchronization failed.
         """

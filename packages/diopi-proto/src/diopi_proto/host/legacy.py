@@ -2,7 +2,8 @@
 
 Such a library does not manage devices or memory: it gets one device with host memory. Its runtime
 functions come from ``libdiopirt.so.1``, which is loaded globally (RTLD_GLOBAL) when the first
-legacy library is opened. It has no fingerprints, so its signatures must be those of the schema.
+legacy library is opened. A legacy library has no fingerprints: the host assumes that its operators
+have the signatures of the schema.
 """
 
 from __future__ import annotations

@@ -135,8 +135,8 @@ def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
 
 
 def _allocate(instance: Instance, device: int, count: int) -> int:
-    """Allocate as :meth:`Instance.allocate` does. If memory is exhausted, wait for enqueued work
-    and collect garbage, which frees tensors that are no longer needed, then try again.
+    """Call :meth:`Instance.allocate`. If memory is exhausted, wait for enqueued work and collect
+    garbage, which frees tensors that are no longer needed, then call it again.
     """
     try:
         return instance.allocate(device, count)

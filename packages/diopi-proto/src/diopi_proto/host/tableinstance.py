@@ -24,7 +24,7 @@ class TableInstance(Instance):
     """Create an instance of an opened library and read its table.
 
     :param rules: parsed adaptor file of the vendor.
-    :param legacy: operators of a library in DIOPI's own style, which replace those of the table.
+    :param legacy: operators of a library in DIOPI's own style, which replace the table's operators.
     :raises AbiMismatchError: the library violates the interface.
     :raises VendorError: the library refuses to create an instance.
     """

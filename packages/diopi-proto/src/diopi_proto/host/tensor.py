@@ -119,7 +119,8 @@ class Tensor:
 
         Waits for all work that was enqueued on the device.
 
-        :param copy: return a copy; False: an array that shares the memory, and keeps it alive.
+        :param copy: return a copy; False: return an array that shares the memory and
+            keeps it alive.
         :raises ValueError: ``copy=False`` for memory that the host cannot access, or a sparse
             tensor.
         :raises ClosedError: the vendor was closed and its memory can only be read through it.

@@ -320,14 +320,14 @@ class Vendor:
         between elements or an input, or if it has written anything before it returned an error.
         Memory that is shared with an array (``copy=False``) has no bands.
 
-        :param salt: seed of the noise in bands and gaps. Results that change with the salt were
-            read from there.
+        :param salt: seed of the noise in bands and gaps. An operator whose results change with
+            the salt reads bands or gaps.
         """
         self._instance.guard = Guard(salt)
 
     @contextmanager
     def unguarded(self) -> Iterator[None]:
-        """Suspend :meth:`guard_calls`, which waits for every call, for checks of enqueued work.
+        """Suspend :meth:`guard_calls` for a check of enqueued work: guarded calls return when done.
 
         Use it from one thread at a time; tensors that are created meanwhile get no bands.
         """

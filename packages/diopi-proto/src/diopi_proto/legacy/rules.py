@@ -31,10 +31,10 @@ class Rule:
     """One test, with the names of ``dl/legacy.h``.
 
     :ivar kind: a ``dl_legacy_kind_t``.
-    :ivar position: of the tested parameter; the context is 0.
+    :ivar position: position of the tested parameter; the context is 0.
     :ivar type: a ``dl_legacy_type_t``.
     :ivar text: the rule as it is written, for messages.
-    :ivar sizes: words of the pattern: a ``dl_legacy_size_kind_t``, and its value.
+    :ivar sizes: for each word of the pattern, a ``dl_legacy_size_kind_t`` and the word's value.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Rule:
 
 @dataclass
 class _Names:
-    """Numbers of the names and sequences of one operator."""
+    """Numbers for the names and sequences that occur in the clauses of one operator."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     sequences: dict[str, int] = field(default_factory=dict)
@@ -179,8 +179,8 @@ def _dtypes(reader: _Reader, operator: Operator, passed: Iterable[Parameter]) ->
 
 
 def _shapes_of_aliases(operator: Operator) -> Iterator[str]:
-    """Yield clauses for inputs that an output may share its memory with: they broadcast to it, or
-    have its shape if there is only one."""
+    """Yield clauses for inputs whose memory an output may share: several inputs broadcast to the
+    output, and a single input has its shape."""
     tensors = [p for p in operator.params if p.is_tensor]
     inputs = [p for p in tensors if p.direction == "in"]
     for output in tensors:

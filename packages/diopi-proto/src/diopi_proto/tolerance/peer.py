@@ -62,7 +62,7 @@ NO_PEER = Peer(math.nan, math.nan, math.nan)
 def open_peer(values: Array, operands: Operands) -> Array:
     """Return the peer's result for decoding.
 
-    :raises ValueError: its shape or dtype is not that of the result.
+    :raises ValueError: the peer's result differs from the checked one in shape or dtype.
     """
     shape, name = operands.reference.shape, operands.dtype.name
     opened = open_carrier(values, operands.dtype)

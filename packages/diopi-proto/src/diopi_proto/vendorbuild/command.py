@@ -20,7 +20,7 @@ class VendorLibrary(Extension):  # type: ignore[misc]
 
     :param name: dotted path in the wheel: ``"dl_vendor_x.lib.libdl_vendor_x"`` becomes
         ``dl_vendor_x/lib/libdl_vendor_x.so``.
-    :param sources: C and C++ files, and those of ``device_compiler``, relative to ``setup.py``.
+    :param sources: C and C++ files, and files for ``device_compiler``, relative to ``setup.py``.
     :param filename: another file name than ``<last part of name>.so``.
     :param exports: names, or glob patterns, of all exported symbols.
     :param legacy: a library in DIOPI's style, whose runtime functions the host provides.
@@ -68,7 +68,8 @@ class VendorLibrary(Extension):  # type: ignore[misc]
 
 
 class build_vendor_library(build_ext):  # type: ignore[misc]  # noqa: N801 - setuptools names it so
-    """``build_ext`` that builds :class:`VendorLibrary` by the build rules, and others as usual.
+    """``build_ext`` that builds a :class:`VendorLibrary` by the build rules, and other extensions
+    as usual.
 
     A wheel with only such libraries works with every Python 3 and is tagged accordingly.
     """

@@ -48,7 +48,7 @@ def compile_library(
 
     :param exports: names, or glob patterns, of all exported symbols.
     :param legacy: a library in DIOPI's style: DIOPI's runtime functions may be undefined.
-    :param compile_flags: flags placed after those of the rules, so that ``-O1`` overrides ``-O3``.
+    :param compile_flags: flags placed after the rules' flags, so that ``-O1`` overrides ``-O3``.
     :param build_dir: folder for objects, so that only changed sources are compiled again; None: a
         temporary one.
     :param jobs: number of parallel compilers; None: ``MAX_JOBS``, or the number of processors.
@@ -149,7 +149,7 @@ class _Unit:
         self._command_file.write_text(shlex.join(self._command), encoding="utf-8")
 
     def seconds_before(self) -> float:
-        """Return the seconds of its last compilation in this folder; 0 if there was none."""
+        """Return the duration of the source's last compilation in this folder; 0 without one."""
         try:
             return float(self._seconds_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):

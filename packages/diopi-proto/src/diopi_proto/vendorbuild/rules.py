@@ -17,7 +17,7 @@ CXX_FLAGS = ("-std=c++17", "-fvisibility-inlines-hidden", "-fno-gnu-unique")
 
 # -Bsymbolic: a library calls its own operators even if another exports the same names.
 LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic", "-Wl,--as-needed")
-# Legacy libraries leave DIOPI's runtime functions undefined; others have no undefined symbols.
+# Only legacy libraries have undefined symbols: DIOPI's runtime functions.
 COMPLETE_FLAGS = ("-Wl,-z,defs",)
 
 FORBIDDEN_LIBRARIES = (

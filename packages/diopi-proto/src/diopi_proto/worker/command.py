@@ -36,7 +36,8 @@ def run_command(
     """Run a program to its end, then end every process that it started.
 
     :param stdin: as :class:`subprocess.Popen` takes it.
-    :param merge_errors: add standard error to the output; otherwise it goes to this process's.
+    :param merge_errors: add the program's standard error to the output; otherwise the program
+        writes to the standard error of this process.
     :raises WorkerError: the program took longer than `seconds`.
     :raises OSError: the program cannot be started.
     """

@@ -173,7 +173,8 @@ def indices_match_values(
 ) -> bool:
     """Return True if the indices that a call returned select the values that it returned.
 
-    False for operators that return no indices, and for those that define the choice among equals.
+    Return False for operators that return no indices, and for operators that define the choice
+    among equal values.
     """
     name = base_name(overload)
     bound = signature(overload).bind(args, kwargs)
