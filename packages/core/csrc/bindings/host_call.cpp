@@ -114,7 +114,7 @@ class HostCall {
       throw py::value_error("a host function returned the wrong number of results");
     std::vector<py::object> results;
     for (const py::handle each : made) results.push_back(py::reinterpret_borrow<py::object>(each));
-    // First, results that stay on the CPU; those in memory that is not theirs alone are copied.
+    // First, results that stay on the CPU: a result that shares its memory is copied.
     for (size_t i = 0; i < results.size(); ++i) {
       if (on_device_[i] || !THPVariable_Check(results[i].ptr())) continue;
       at::Tensor tensor = THPVariable_Unpack(results[i].ptr());

@@ -22,7 +22,7 @@ struct Decline {
   diopiError_t code;
   const Site* site;           // NULL for fixed_order
   const char* contract_name;  // static; NULL for fixed_order
-  uint64_t native_calls;      // of this thread until then; a later call makes the note stale
+  uint64_t native_calls;      // this thread's calls before the note, which a later call makes stale
 };
 
 // Records that the vendor declined a call of an operator of `site`.

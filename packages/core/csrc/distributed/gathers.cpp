@@ -57,7 +57,7 @@ Dicl::WorkPtr Dicl::allgather(Lists& outputs, Tensors& inputs,
   const Tensors& parts = only(outputs, job->operation);
   const at::Tensor& own = only(inputs, job->operation);
   if (!alike(parts)) {
-    // Parts of different sizes are sent as messages from each rank to all others.
+    // Parts of different sizes are sent as messages from each rank to all other ranks.
     Tensors copies(size_, own);
     return exchange(job, c10d::OpType::ALLGATHER, parts, copies, options.timeout);
   }

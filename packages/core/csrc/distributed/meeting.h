@@ -18,8 +18,8 @@ class Meeting {
   // `offer`: true if this rank accepts a communicator when its devices have one.
   Meeting(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, bool offer);
 
-  // Returns the communicator of this group for a device, or NULL. The first call waits for the
-  // other ranks. Throws if the group has one on another device, or if a rank does not join in time.
+  // Returns the group's communicator for a device, or NULL. The first call waits for all ranks.
+  // Throws if the communicator is on another device, or if a rank does not join in time.
   std::shared_ptr<Communicator> communicator(int device, std::chrono::milliseconds timeout);
   // Returns false if this rank offers no communicator, or if the ranks have agreed on none.
   bool may_agree() const { return !offer_.empty() && (!met_ || made_ != nullptr); }

@@ -1,4 +1,4 @@
-// Reductions over gloo: the supported dtypes and operations, and conversions for the others.
+// Reductions over gloo: supported dtypes and operations, and conversions for unsupported ones.
 #pragma once
 
 #include <ATen/core/Tensor.h>

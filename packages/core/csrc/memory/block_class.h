@@ -6,7 +6,7 @@
 
 namespace dl::core {
 
-inline constexpr size_t kClassUnit = 64;  // bytes; every block is a multiple
+inline constexpr size_t kClassUnit = 64;  // bytes; divides the size of every block
 inline constexpr int kStepsPerDoubling = 8;
 inline constexpr int kBlockClasses = 320;  // up to 2^47 bytes
 

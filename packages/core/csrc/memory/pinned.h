@@ -6,7 +6,7 @@
 namespace dl::core {
 
 // The memory comes from the vendor of the current device, or is plain host memory if the vendor
-// not offer pinned memory.
+// does not offer pinned memory.
 at::HostAllocator* pinned_allocator();
 bool is_pinned(const void* pointer);
 // Prevents reuse of the block at `pointer` until `stream` has completed the work enqueued so far.

@@ -35,8 +35,8 @@ class ErrorMark {
   explicit ErrorMark(int device);
 
   // Raises the first error of those calls, once: a LateError that is a c10::IndexError for an
-  // index, otherwise a c10::Error. The calls must be complete. If several streams have errors, the
-  // others are raised by later synchronizations.
+  // index, otherwise a c10::Error. The calls must be complete. Errors of other streams are
+  // raised by later synchronizations.
   void raise() const;
 
  private:

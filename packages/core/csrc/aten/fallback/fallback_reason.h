@@ -16,7 +16,7 @@ struct OperatorInfo;
 enum class FallbackCause : uint8_t {
   declined,     // the vendor's operator declined the call
   absent,       // the vendor does not have the operator
-  mismatched,   // the vendor has it for another contract
+  mismatched,   // the vendor has the operator with another signature
   unfit,        // dl-core does not pass such a call to the operator
   forced,       // a setting selects the CPU
   fixed_order,  // deterministic algorithms are requested

@@ -13,7 +13,7 @@ struct FallbackReason;
 struct Site;
 
 struct OperatorInfo {
-  std::string name;          // "add.Tensor"; other namespaces keep theirs: "my::op"
+  std::string name;          // "add.Tensor"; with a namespace except aten: "my::op"
   int generator_index = -1;  // index of the Generator? argument
   bool random = false;       // uses random numbers
   // index of the argument whose tensors may stay on the CPU, as on CUDA
@@ -29,7 +29,7 @@ struct OperatorInfo {
   std::atomic<bool> warned{false};
 
   uint64_t calls() const;        // since the last reset
-  uint64_t nanoseconds() const;  // same
+  uint64_t nanoseconds() const;  // since the last reset
 };
 
 OperatorInfo& operator_info(const c10::OperatorHandle& op);

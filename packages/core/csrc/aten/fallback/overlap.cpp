@@ -137,7 +137,7 @@ bool has_in_place_form(const c10::OperatorHandle& op) {
          dispatcher.findSchema({name.name + "_", ""}).has_value();
 }
 
-// Returns true if torch's kernel may reject the call. It checks dense tensors only.
+// Returns true if torch's kernel, which checks dense tensors only, may reject the call.
 bool is_refusable(const c10::OperatorHandle& op, const std::vector<Place>& places) {
   for (const Place& written : places) {
     if (!written.written) continue;

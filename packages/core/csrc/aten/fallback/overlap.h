@@ -22,7 +22,7 @@ namespace dl::core {
 namespace overlap {
 
 // Returns true if two tensors of one storage have common elements, or if an output could grow into
-// the other tensor. Interleaved views, such as the left and the right columns, have none.
+// the other tensor. The left and the right columns, for example, have no common elements.
 bool ranges_meet(const at::Tensor& written, const at::Tensor& read);
 // Returns true if two tensors have the same elements in the same order.
 bool coincide(const at::Tensor& a, const at::Tensor& b);

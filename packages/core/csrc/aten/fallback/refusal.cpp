@@ -63,7 +63,7 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
   try {
     std::rethrow_exception(said);
   } catch (const c10::NotImplementedError& error) {
-    // Neither the inner operator nor this one has a kernel; the caller knows this one.
+    // Neither the inner operator nor `op` has a kernel; the error names `op`, which the user knows.
     if (dynamic_cast<const c10::NotImplementedError*>(&refused) != nullptr)
       refuse_unsupported(op, arguments, error);
   } catch (c10::Error& error) {

@@ -1,6 +1,6 @@
 // Translation of vendor errors to torch's: torch's CPU kernel is called with copies of the
 // arguments, and the error that it raises is raised, with the vendor's message appended. The error
-// is the name of the operator that the user called, not of operators that it is composed of.
+// names the operator that the user called, not an operator that this one is composed of.
 #pragma once
 
 #include <ATen/core/boxing/BoxedKernel.h>

@@ -65,7 +65,7 @@ at::Tensor arrange_as_indexed(const at::Tensor& result, const at::Tensor& self,
   const size_t behind = strides.size() - place;
   strides.insert(strides.begin() + static_cast<int64_t>(place),
                  static_cast<size_t>(result.dim()) - strides.size(), 0);
-  // torch's own rule then determines the order, from these strides and those of the indices.
+  // torch's own rule then determines the order, from these strides and the indices' strides.
   at::Tensor out;
   at::TensorIteratorConfig config;
   config.check_all_same_dtype(false).set_check_mem_overlap(false).add_output(out);

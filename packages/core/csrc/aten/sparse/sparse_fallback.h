@@ -1,4 +1,4 @@
-// CPU fallback of sparse operators: counted, and forbidden by the fallback mode, like others.
+// CPU fallback of sparse operators: counted and forbidden by the fallback mode like every fallback.
 #pragma once
 
 #include <ATen/core/boxing/BoxedKernel.h>

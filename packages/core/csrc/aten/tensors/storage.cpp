@@ -83,8 +83,8 @@ at::Tensor& set_empty(at::Tensor& self) {
   return self;
 }
 
-// Returns true if torch may replace the memory, device and shape of an existing tensor with those
-// of another, so that parameters remain the same objects when their module moves. For out-of-tree
+// Returns true if torch may give a tensor the memory, device and shape of another tensor, so that
+// parameters remain the same objects when their module moves. For out-of-tree
 // devices torch calls this operator, and without it assumes false.
 bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
   const auto is_plain = [](const at::Tensor& tensor) {

@@ -42,7 +42,7 @@ std::optional<int64_t> count_exactly(int64_t start, int64_t end, int64_t step) {
   if (__builtin_sub_overflow(end, start, &span) || __builtin_add_overflow(span, step - sign, &up))
     return std::nullopt;
   // Negating the smallest int64 overflows, and so does the division; torch's CPU kernel does not
-  // check for it.
+  // check for these overflows.
   TORCH_CHECK(step != -1 || up != std::numeric_limits<int64_t>::min(),
               "invalid size, possible overflow? arange from ", start, " to ", end, " in steps of ",
               step);
@@ -64,12 +64,12 @@ std::optional<Sequence> integer_sequence(int64_t count, int64_t start, int64_t s
   return Sequence{count, start, end, step};
 }
 
-// Returns true if the steps lead from `start` towards `end`. torch's kernels reject others.
+// Returns true if the steps lead from `start` towards `end`. torch's kernels reject other steps.
 bool reaches_end(double start, double end, double step) {
   return step > 0 ? start <= end : step < 0 && start >= end;
 }
 
-// Returns true if torch converts all three to int64 for an integer sequence and all are finite.
+// Returns true if for integer sequences torch converts these arguments, all finite, to int64.
 bool are_usable(const Scalar& start, const Scalar& end, const Scalar& step, c10::ScalarType type) {
   const bool integers = c10::isIntegralType(type, false);
   const auto usable = [&](const Scalar& number) {

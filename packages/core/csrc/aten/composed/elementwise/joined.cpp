@@ -1,4 +1,4 @@
-// Operators that fuse two others: add and relu, multiply and add.
+// Operators that fuse two operations: add and relu, multiply and add.
 #include <ATen/ops/add.h>
 
 #include "aten/kernel/composed.h"

@@ -48,8 +48,8 @@ Tensor scale(const Tensor& self, const Tensor& exponent) {
   return product;
 }
 
-// Returns true for the operands that torch's CPU kernel passes to C's ldexp. It multiplies the
-// others by pow(2, other).
+// Returns true for operands that torch's CPU kernel passes to C's ldexp; for all other operands,
+// the kernel multiplies by pow(2, other).
 bool is_scaled(const Tensor& self, const Tensor& other) {
   return !self.is_complex() && at::isIntegralType(other.scalar_type(), /*includeBool=*/false);
 }

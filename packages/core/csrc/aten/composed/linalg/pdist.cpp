@@ -1,4 +1,4 @@
-// pdist: distances between all pairs of rows of one matrix, from cdist, which computes each twice.
+// pdist: distances between the rows of a matrix, from cdist, which computes each distance twice.
 #include <ATen/ops/_cdist_backward.h>
 #include <ATen/ops/_cdist_forward.h>
 #include <ATen/ops/triu_indices.h>

@@ -11,7 +11,7 @@ namespace dl::core::composed {
 namespace {
 
 // Reduces the dimensions one by one, starting with the last, so that the indices of the earlier
-// ones valid.
+// dimensions remain valid.
 template <typename Along>
 at::Tensor over_dims(const at::Tensor& self, at::IntArrayRef dims, bool keepdim,
                      const Along& along) {
@@ -30,7 +30,7 @@ template <typename Along, typename Whole>
 at::Tensor any_all(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                    const Along& along, const Whole& whole) {
   if (dims && self.dim() > 0) return over_dims(self, *dims, keepdim, along);
-  if (dims) at::dim_list_to_bitset(*dims, 0);  // checks them
+  if (dims) at::dim_list_to_bitset(*dims, 0);  // checks `dims`
   const at::Tensor result = whole(self);
   return keepdim ? result.view(std::vector<int64_t>(self.dim(), 1)) : result;
 }

@@ -78,7 +78,7 @@ bool is_native(const AttentionCall& call) {
   return attention_operator(call, own, flash) != AttentionOperator::none;
 }
 
-// Torch's own checks come with the products of the composite implementation, and name those.
+// Torch checks sizes in the products of the composite implementation; its errors name a product.
 void check_sizes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
   for (const at::Tensor& x : {query, key, value}) {
     if (x.is_nested() || x.dim() < 2) return;

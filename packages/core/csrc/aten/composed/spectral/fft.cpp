@@ -46,7 +46,7 @@ bool transforms(Site& site, const Tensor& self, at::IntArrayRef dims, int64_t no
 }
 
 // Allocates with the strides of torch's CPU kernels: transformed dimensions are the innermost, in
-// the given order; the others surround them in the order of their strides.
+// the given order; all other dimensions surround them in the order of their strides.
 Tensor empty_transformed(const Tensor& self, at::IntArrayRef sizes, at::ScalarType type,
                          at::IntArrayRef dims) {
   DimVector order(self.dim()), strides(self.dim());

@@ -31,7 +31,7 @@ struct Sampling {
   bool align_corners;
 };
 
-// Return true for arguments that torch accepts; for others, the fallback raises the errors.
+// Return true for arguments that torch accepts; for other arguments, the fallback raises errors.
 bool samples(const at::Tensor& input, const at::Tensor& grid, int64_t spatial, int64_t mode,
              int64_t padding) {
   if (!plans::alike(input, grid) || !plans::floating(input)) return false;
