@@ -25,7 +25,7 @@ from diopi_proto.worker import (
     kill_group,
     run_command,
 )
-from diopi_proto.worker.forks import ForkServer, ServerEndedError
+from diopi_proto.worker.forks import ForkServer, receive
 
 LIMITS = Limits(memory=512 << 20, processes=32, printed=16 << 20, file=1 << 28, core=0)
 LARGEST = 1 << 24
@@ -259,21 +259,23 @@ def test_forks_of_a_warm_server(tmp_path: Path) -> None:
     with (tmp_path / "log").open("wb") as log:
         command = [sys.executable, "-c", SERVER, None]
         server = ForkServer(command, env=environment, output=log)
-    with server.ask({"ask": 7}, 60) as told:
-        assert told.answer == {"told": 7}
+    answer, connection = server.ask({"ask": 7}, 60)
+    with connection:
+        assert answer == {"told": 7}
     for deed, status in ((0, 3), (signal.SIGSEGV, 128 + signal.SIGSEGV)):
-        with server.ask({"do": deed}, 60) as run:
-            assert run.wait(60) == {"status": status}
-    with server.ask({"do": "sleep"}, 60) as run, server.ask({"do": "sleep"}, 60) as other:
+        with server.ask({"do": deed}, 60)[1] as run:
+            assert receive(run, 60) == status
+    (first, run), (second, other) = (server.ask({"do": "sleep"}, 60) for _ in range(2))
+    with run, other:
         with pytest.raises(TimeoutError):
-            run.wait(0.1)
-        kill_group(run.answer["process"])
-        assert run.wait(60) == {"status": 128 + signal.SIGKILL}
-        left = os.pidfd_open(other.answer["process"])
+            receive(run, 0.1)
+        kill_group(first)
+        assert receive(run, 60) == 128 + signal.SIGKILL
+        left = os.pidfd_open(second)
         server.close()
         assert has_ended(left)
-        with pytest.raises(ServerEndedError):
-            other.wait(60)
+        with pytest.raises(EOFError):
+            receive(other, 60)
 
 
 def test_workers_take_no_part_in_start_up() -> None:

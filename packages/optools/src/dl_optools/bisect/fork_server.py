@@ -24,11 +24,11 @@ from diopi_proto.worker.forks import serve_forks
 from dl_optools.environment import environment, replace_environment
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any] | None:
+def answer(request: dict[str, Any]) -> str | None:
     """Answer a request that is not for a run; None: the request is unknown."""
     if "preload" in request:
-        return {"unsafe": preload(request["preload"])}
-    return {} if "ready" in request else None
+        return preload(request["preload"])
+    return "" if "ready" in request else None
 
 
 def preload(names: Iterable[str]) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from diopi_proto.worker import forks, kill_group
+from diopi_proto.worker.forks import receive
 from dl_optools.bisect.python_program import PythonProgram
 from dl_optools.launching.launch import TOOLS_VARIABLE, watch
 
@@ -41,7 +44,7 @@ class ForkServer:
             except OSError as error:
                 raise ForkError(f"{command[0]}: {error.strerror or error}") from None
         try:
-            self._ask({"ready": True}).close()
+            self._ask({"ready": True})[1].close()
         except BaseException:
             self.close()
             raise
@@ -51,8 +54,8 @@ class ForkServer:
 
         :raises ForkError: no fork is safe after that; the server has ended.
         """
-        with self._ask({"preload": modules}) as told:
-            unsafe = str(told.answer["unsafe"])
+        unsafe, connection = self._ask({"preload": modules})
+        connection.close()
         if unsafe:
             self.close()
             raise ForkError(unsafe)
@@ -71,15 +74,16 @@ class ForkServer:
         :raises ForkError: the server died.
         """
         environment = {**self._environ, **variables}
-        with self._ask({"run": True, "environment": environment, "log": str(log)}) as run:
-            process = int(run.answer["process"])
+        process, run = self._ask({"run": True, "environment": environment, "log": str(log)})
+        with run:
+            wait = partial(receive, run)
             try:
-                return int(watch(run.wait, timeout, is_stuck, TimeoutError)["status"])
+                return int(watch(wait, timeout, is_stuck, TimeoutError))
             except TimeoutError:
                 kill_group(process)
-                run.wait(_PATIENCE)
+                wait(_PATIENCE)
                 raise subprocess.TimeoutExpired(str(log), timeout or 0.0) from None
-            except forks.ServerEndedError:
+            except EOFError:
                 raise ForkError(_ENDED) from None
             except BaseException:
                 kill_group(process)
@@ -89,10 +93,10 @@ class ForkServer:
         """End the server."""
         self._server.close()
 
-    def _ask(self, request: dict[str, Any]) -> forks.Connection:
+    def _ask(self, request: dict[str, Any]) -> tuple[Any, Connection]:
         try:
             return self._server.ask(request, _PATIENCE)
         except TimeoutError:
             raise ForkError(f"the process that forks runs is silent for {_PATIENCE} s") from None
-        except forks.ServerEndedError:
+        except EOFError:
             raise ForkError(_ENDED) from None
