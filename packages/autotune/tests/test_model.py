@@ -13,12 +13,12 @@ import workers
 
 pytest.importorskip("torch", reason="operators are torch's")
 
+from diopi_proto.worker import CommandRun
 from dl_autotune import TuningError
 from dl_autotune.observers import Claim, Interval, Verdict
 from dl_autotune.operators import model
 from dl_autotune.operators.call import Call
 from dl_autotune.operators.plan import OperatorPlan
-from dl_autotune.operators.program import ProgramRun
 from dl_autotune.operators.tuner import TunedCall, ask_child
 from dl_autotune.runners.database import Database, StoredChoice, StoredClaim
 from dl_autotune.show import show_studies
@@ -57,8 +57,8 @@ def tuned(
 ) -> model.TunedModel:
     """Run a program that ends with these statuses, alternating without choices and with them."""
 
-    def run(_: object, variables: dict[str, str]) -> ProgramRun:
-        return ProgramRun(1.0, ends[variables["DL_TUNING"]].pop(0), "loss 1.5")
+    def run(_: object, variables: dict[str, str]) -> CommandRun:
+        return CommandRun(1.0, ends[variables["DL_TUNING"]].pop(0), "loss 1.5")
 
     monkeypatch.setattr(model, "run", run)
     monkeypatch.setattr(model, "tune_call", tune)

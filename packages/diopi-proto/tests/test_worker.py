@@ -230,7 +230,7 @@ def test_a_program_leaves_nothing(tmp_path: Path) -> None:
 
     code = "import os; os.fork() or (os.setsid(), os.execlp('sleep', 'sleep', '1000'))"
     done = run_command([sys.executable, "-c", f"{code}; print('said'); raise SystemExit(3)"])
-    assert (done.ending.status, done.output) == (3, b"said\n")
+    assert (done.status, done.output) == (3, "said\n")
     assert not find_new()
     begin = time.monotonic()
     with pytest.raises(WorkerError, match=r"sh did not end within 0\.3 s") as caught:
@@ -239,7 +239,7 @@ def test_a_program_leaves_nothing(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 30
     assert not find_new()
     merged = run_command(["sh", "-c", "echo out; echo error >&2"], merge_errors=True)
-    assert merged.output == b"out\nerror\n"
+    assert merged.output == "out\nerror\n"
     with pytest.raises(OSError, match="No such file"):
         run_command([str(tmp_path / "none")])
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from diopi_proto.worker import CommandRun
+
 from ..errors import ArgumentsError, MeasurementError, TuningError
 from ..observers.interval import Interval, bootstrap
 from ..observers.load import format_load_warning
 from ..runners.database import Database
 from .call import Call
 from .plan import OperatorPlan
-from .program import ProgramRun, run
+from .program import run
 from .recording import FOLDER, recorded
 from .tuner import TunedCall, take_back, tune_call
 
@@ -131,7 +133,7 @@ def compare(
     ratios: list[float] = []
     difference = ""
     for _ in range(runs):
-        found: dict[str, ProgramRun] = {}
+        found: dict[str, CommandRun] = {}
         for tuning in rng.sample(("off", "on"), 2):
             found[tuning] = run(command, {**environment, "DL_TUNING": tuning})
         if found["off"].status != 0:
@@ -151,7 +153,7 @@ def compare(
     return bootstrap(ratios, confidence=0.95, seed=seed), difference
 
 
-def differs(before: ProgramRun, after: ProgramRun) -> str:
+def differs(before: CommandRun, after: CommandRun) -> str:
     """Describe the difference of the outputs of two runs; empty if there is none."""
     if before.output == after.output:
         return ""

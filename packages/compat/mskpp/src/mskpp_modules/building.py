@@ -127,10 +127,9 @@ def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_S
         done = run_command(command, stdin=subprocess.DEVNULL, seconds=seconds, merge_errors=True)
     except worker.WorkerError:
         raise MskppError(f"[mskpp] {script} did not end within {seconds:g} s") from None
-    said, status = done.output.decode(errors="replace"), done.ending.status
-    last = "\n".join(said.splitlines()[-_SAID_LINES:])
-    if status != 0:
-        raise MskppError(f"[mskpp] {script} ended with status {status}:\n{last}")
+    last = "\n".join(done.output.splitlines()[-_SAID_LINES:])
+    if done.status != 0:
+        raise MskppError(f"[mskpp] {script} ended with status {done.status}:\n{last}")
     if not output.is_file():
         raise MskppError(f"[mskpp] {script} did not make {output}:\n{last}")
 

@@ -69,7 +69,7 @@ def fails_by_command(command: Sequence[str]) -> Callable[[Failing], bool]:
                 return True
             except OSError as error:
                 raise OSError(f"--fails: {command[0]} cannot be started: {error}") from error
-            return done.ending.status != 0
+            return done.status != 0
 
     return fails
 

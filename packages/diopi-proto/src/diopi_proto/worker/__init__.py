@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .command import run_command
+    from .command import CommandRun, run_command
     from .limits import Limits
     from .notes import note
     from .outcome import Failure, WorkerError, signal_name
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .worker import Handler, Worker
 
 _LAZY = {
+    "CommandRun": ".command",
     "Failure": ".outcome",
     "Handler": ".worker",
     "Limits": ".limits",
@@ -35,6 +36,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "CommandRun",
     "Failure",
     "Handler",
     "Limits",

@@ -18,11 +18,14 @@ from .outcome import Failure, WorkerError
 class CommandRun:
     """A program that has ended.
 
+    :ivar seconds: wall-clock time.
+    :ivar status: exit status; if negative, the number of the signal.
     :ivar output: text that it wrote to standard output.
     """
 
-    ending: Ending
-    output: bytes
+    seconds: float
+    status: int
+    output: str
 
 
 def run_command(
@@ -32,12 +35,14 @@ def run_command(
     seconds: float | None = None,
     stdin: int | None = None,
     merge_errors: bool = False,
+    errors: str = "replace",
 ) -> CommandRun:
     """Run a program to its end, then end every process that it started.
 
     :param stdin: as :class:`subprocess.Popen` takes it.
     :param merge_errors: add the program's standard error to the output; otherwise the program
         writes to the standard error of this process.
+    :param errors: how output that is not UTF-8 is decoded, as :meth:`bytes.decode` takes it.
     :raises WorkerError: the program took longer than `seconds`.
     :raises OSError: the program cannot be started.
     """
@@ -73,4 +78,5 @@ def run_command(
     told = json.loads(said)
     if "error" in told:
         raise OSError(told["error"])
-    return CommandRun(Ending(**told), output)
+    ending = Ending(**told)
+    return CommandRun(ending.seconds, ending.status, output.decode(errors=errors))
