@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from diopi_proto.worker import below
 from dl_autotune import TuningError
 from dl_autotune.runners.database import Database, StoredTrial
 from dl_autotune.runners.device_lock import DeviceLock
@@ -25,7 +26,7 @@ from dl_autotune.runners.ray import OnRay
 from dl_autotune.runners.tuner import Plan, Tuner
 from dl_autotune.runners.worker import WorkerError
 from dl_autotune.strategies import Budget
-from test_tuner import KERNEL, QUICK, children_of
+from test_tuner import KERNEL, QUICK
 from workers import obey
 
 WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
@@ -183,12 +184,12 @@ def test_a_tuner_that_is_stopped_leaves_no_process(
     # The first candidate is reported when it is stored, while the others still run.
     while "MODE=1" not in (line := process.stderr.readline()):
         assert line, "it ended by itself"
-    started = children_of(process.pid)
+    started = [each.pid for each in below(process.pid)]
     if how is signal.SIGKILL:
         # Ray's agents take a minute to see that their driver was killed; hosts do not.
         hosts = [pid for pid in started if "ray::Host" in command_of(pid)]
         assert len(hosts) == 2
-        started = [*hosts, *(pid for host in hosts for pid in children_of(host))]
+        started = [*hosts, *(each.pid for host in hosts for each in below(host))]
     ends = [os.pidfd_open(pid) for pid in started]
     process.send_signal(how)
     status = process.wait(120)

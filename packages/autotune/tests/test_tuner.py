@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from diopi_proto.worker import below
 from dl_autotune import KernelError, TuningError
 from dl_autotune.command import _result, configure, run
 from dl_autotune.observers import Calibration, RaceSettings, Verdict
@@ -192,15 +193,6 @@ def test_an_unknown_vendor_is_named(folder: Path) -> None:
         made.run()
 
 
-def children_of(pid: int) -> list[int]:
-    """Return all descendants of a process."""
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            found += [int(child), *children_of(int(child))]
-    return found
-
-
 def test_a_killed_run_can_be_resumed(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "trials.sqlite"
     command = [
@@ -213,7 +205,7 @@ def test_a_killed_run_can_be_resumed(folder: Path, tmp_path: Path) -> None:
     # The first candidate is the best so far, and is reported when it is stored.
     lines = iter(process.stderr.readline, "")
     told = [line for line in (next(lines), next(lines)) if line]
-    workers = [os.pidfd_open(pid) for pid in children_of(process.pid)]
+    workers = [os.pidfd_open(each.pid) for each in below(process.pid)]
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stderr.close()

@@ -185,31 +185,41 @@ def test_a_worker_that_cannot_begin_says_why() -> None:
         made.start()
 
 
-PARENT = """
-import os, signal, sys, threading
+PARENTS = {
+    "worker": """
+import sys
 import misbehaving
 from diopi_proto.worker import Worker
 with Worker(misbehaving.obey) as worker:
-    print(worker.call(("pid", None), 60), worker.call(("child", None), 60), flush=True)
+    for deed in ("pid", "child"):
+        print(worker.call((deed, None), 60), file=sys.stderr, flush=True)
     worker.call(("stubborn", None), 600)
-"""
+""",
+    # The second process has a session of its own, and its parent has ended.
+    "program": """
+from diopi_proto.worker import run_command
+run_command(["sh", "-c", "(setsid sh -c 'echo $$ >&2; exec sleep 600' &); echo $$ >&2; sleep 600"])
+""",
+}
 
 
+@pytest.mark.parametrize("kind", PARENTS)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_worker_ends_with_its_parent(number: int) -> None:
+def test_both_kinds_end_with_their_parent(kind: str, number: int) -> None:
     path = os.pathsep.join([str(HERE), *filter(None, sys.path)])
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        [sys.executable, "-c", PARENTS[kind]],
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},
     )
     with parent:
-        assert parent.stdout is not None
-        children = [os.pidfd_open(int(text)) for text in parent.stdout.readline().split()]
+        assert parent.stderr is not None
+        children = [os.pidfd_open(int(parent.stderr.readline())) for _ in range(2)]
+        assert select.select(children, [], [], 0)[0] == []
         parent.send_signal(number)
+        assert all(map(has_ended, children))
+        parent.stderr.read()
     assert parent.returncode == -number
-    assert all(map(has_ended, children))
 
 
 def test_another_thread_may_end_a_call() -> None:

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import re
-import select
 import subprocess
 import sys
 from collections.abc import Callable
@@ -232,33 +231,6 @@ print("held")
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environ
     )
     assert (done.returncode, done.stdout) == (0, "held\n"), done.stderr
-
-
-def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
-    """The child ends even if the parent was killed."""
-    bad = endless(tmp_path)
-    script = f"""
-import os, sys
-from dl_optools.isolation.limits import Limits
-from dl_optools.isolation.worker import Worker
-worker = Worker(Limits(1 << 30, 600), device="cpu")
-worker.start()
-print(worker._worker.pid, flush=True)
-options = dict(place="", device="cpu", checked=False, repeat=0, backward=True, synchronize=True)
-worker.ask("replay", {str(bad)!r}, **options)
-"""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environ)
-    try:
-        assert parent.stdout is not None
-        child = os.pidfd_open(int(parent.stdout.readline()))
-    finally:
-        parent.kill()
-        parent.communicate()
-    try:
-        assert select.select([child], [], [], 60)[0], "the child goes on"
-    finally:
-        os.close(child)
 
 
 def test_text_of_a_bundle_does_not_steer_the_terminal(

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_ENDED = "ZX"
-"""States of processes that have ended but have not been reaped."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +16,6 @@ class Process:
     """One process.
 
     :ivar resident: bytes of memory that the process has touched; shared pages count fully.
-    :ivar ended: True if it has ended but has not been reaped.
     """
 
     pid: int
@@ -27,7 +24,6 @@ class Process:
     session: int
     threads: int
     resident: int
-    ended: bool
 
 
 def processes() -> list[Process]:
@@ -41,11 +37,9 @@ def processes() -> list[Process]:
         except OSError:
             continue  # the process has ended meanwhile
         # The name may contain any character; it is in the last pair of parentheses.
-        state, *rest = text.rpartition(")")[2].split()
-        parent, group, session, threads, pages = (int(rest[at]) for at in (0, 1, 2, 16, 20))
-        memory = pages * _PAGE
-        pid, ended = int(folder.name), state in _ENDED
-        found.append(Process(pid, parent, group, session, threads, memory, ended))
+        fields = text.rpartition(")")[2].split()
+        parent, group, session, threads, pages = (int(fields[at]) for at in (1, 2, 3, 17, 21))
+        found.append(Process(int(folder.name), parent, group, session, threads, pages * _PAGE))
     return found
 
 
