@@ -1,27 +1,22 @@
-"""Run calls of every operator with one invalid number, in a child process: a crash or a hang is an
-outcome too.
-
-python argument_trials.py LIBRARY [OPERATOR...]
-
-Prints a line of JSON with the call before it, and one with its outcome after it.
+"""Run calls of every operator with one invalid number, in a worker: a crash or a hang is an outcome
+too.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import resource
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from calls import Call, calls_of
-from diopi_proto import ArgumentError, OperatorError, Vendor, load_vendor
+from diopi_proto import ArgumentError, OperatorError, load_vendor
 from diopi_proto.errors import OutOfMemoryError
+from diopi_proto.worker import Worker, WorkerError
+from diopi_proto.worker.limits import lower_limit
 from support import guard
 
 NUMBERS = (-7, -(1 << 31), (1 << 31) - 1, 1 << 31, 1 << 62, -(1 << 63), (1 << 63) - 1)
@@ -37,7 +32,7 @@ class Trial:
 
     :ivar number: value of the parameter, or of one entry of its list; None for a list that is too
         long.
-    :ivar outcome: ``taken``, ``refused``, ``declined`` by the host, or what killed the process.
+    :ivar outcome: ``taken``, ``refused``, ``declined`` by the host, or how the process ended.
     """
 
     operator: str
@@ -65,14 +60,24 @@ def with_wrong_numbers(call: Call) -> Iterator[tuple[str, int | None, Call]]:
             yield name, None, changed(name, [*value, *value, value[0]])
 
 
-def attempt(vendor: Vendor, call: Call) -> tuple[str, str]:
-    try:
-        call.results(vendor)
-    except ArgumentError as error:
-        return "declined", str(error)
-    except (OperatorError, OutOfMemoryError) as error:
-        return "refused", str(error)
-    return "taken", ""
+class Attempts:
+    """Handler of requests: a call requests its outcome and the detail."""
+
+    def __init__(self, library: str) -> None:
+        self._vendor = load_vendor(library)
+        guard(self._vendor)
+        # An emulated GPU reserves all its address space on the first allocation.
+        self._vendor.empty((1,), "float32")
+        limit_memory()
+
+    def __call__(self, call: Call) -> tuple[str, str]:
+        try:
+            call.results(self._vendor)
+        except ArgumentError as error:
+            return "declined", str(error)
+        except (OperatorError, OutOfMemoryError) as error:
+            return "refused", str(error)
+        return "taken", ""
 
 
 def limit_memory() -> None:
@@ -80,42 +85,17 @@ def limit_memory() -> None:
     if os.environ.get("DL_TEST_UNGUARDED") == "1":  # AddressSanitizer reserves address space
         return
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    limit = pages * resource.getpagesize() + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def run_trials(library: str, operators: list[str]) -> None:
-    with load_vendor(library) as vendor:
-        guard(vendor)
-        # An emulated GPU reserves all its address space on the first allocation.
-        vendor.empty((1,), "float32")
-        limit_memory()
-        for operator in operators:
-            for name, number, call in with_wrong_numbers(calls_of(operator)[0]):
-                print(json.dumps([operator, name, number]), flush=True)
-                signal.alarm(SECONDS)
-                print(json.dumps(attempt(vendor, call)), flush=True)
-                signal.alarm(0)
+    lower_limit(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)
 
 
 def trials(library: str, operators: tuple[str, ...]) -> Iterator[Trial]:
-    """Yield the outcomes of all calls; if an operator kills the process, those before it."""
-    left = list(operators)
-    while left:
-        command = [sys.executable, __file__, library, *left]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        for (operator, parameter, number), result in zip(lines[::2], lines[1::2], strict=False):
-            yield Trial(operator, parameter, number, result[0], result[1])
-        if done.returncode == 0:
-            return
-        if len(lines) % 2 == 0:
-            raise RuntimeError(f"{' '.join(command[:3])} ended with status {done.returncode}")
-        killed = signal.Signals(-done.returncode).name if done.returncode < 0 else "an error"
-        operator, parameter, number = lines[-1]
-        yield Trial(operator, parameter, number, f"killed by {killed}")
-        left = left[left.index(operator) + 1 :]
-
-
-if __name__ == "__main__":
-    run_trials(sys.argv[1], sys.argv[2:])
+    """Yield the outcomes of all calls; if an operator ends the process, those before it."""
+    with Worker(partial(Attempts, library)) as worker:
+        for operator in operators:
+            for name, number, call in with_wrong_numbers(calls_of(operator)[0]):
+                try:
+                    outcome, detail = worker.call(call, SECONDS)
+                except WorkerError as error:
+                    yield Trial(operator, name, number, str(error), error.output)
+                    break
+                yield Trial(operator, name, number, outcome, detail)
