@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import queue
-import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -132,74 +132,44 @@ class Pool:
     def __init__(
         self, target: Target, *, jobs: int, seconds: float, files: Sequence[str] = ()
     ) -> None:
-        self.target = target
-        self.files = files
-        self.jobs = jobs
-        self.seconds = seconds
-        self.about: dict[str, object] = {}
-        self.problems: list[WorkerError] = []
-        self.stopped = False
-        self.runners: list[CaseRunner] = []
-        self.environ = worker_environ(1 if jobs > 1 else os.cpu_count() or 1)
+        environ = worker_environ(1 if jobs > 1 else os.cpu_count() or 1)
+        self._runners = [
+            CaseRunner(target, seconds=seconds, environ=environ, files=files) for _ in range(jobs)
+        ]
+        self._idle: queue.SimpleQueue[CaseRunner] = queue.SimpleQueue()
+        for runner in self._runners:
+            self._idle.put(runner)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Description of the library; empty if no case was run."""
+        return next((runner.about for runner in self._runners if runner.about), {})
 
     def run(self, names: Iterable[str], tell: Callable[[Outcome], None]) -> None:
         """Run the cases.
 
-        :raises WorkerError: the library cannot be loaded, or a case has no outcome.
+        :raises WorkerError: the library cannot be loaded.
         :raises KeyboardInterrupt: the user interrupted the run; all outcomes so far have been
-        reported.
+            reported.
         """
-        waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-        left: set[str] = set()
-        for name in names:
-            waiting.put(name)
-            left.add(name)
-        if not left:
-            return
-        lock = threading.Lock()
-
-        def locked(outcome: Outcome) -> None:
-            with lock:
-                left.discard(outcome.name)
-                tell(outcome)
-
-        threads = [
-            threading.Thread(target=self._serve, args=(waiting, locked))
-            for _ in range(min(self.jobs, len(left)))
-        ]
-        for thread in threads:
-            thread.start()
         try:
-            for thread in threads:
-                thread.join()
-        except KeyboardInterrupt:
-            self.stopped = True
-            for runner in [*self.runners]:
-                runner.interrupt()
-            for thread in threads:
-                thread.join()
-            raise
-        if self.problems:
-            raise self.problems[0]
-        if left:
-            raise WorkerError(f"{len(left)} cases were lost, such as {min(left)}")
+            with ThreadPoolExecutor(len(self._runners)) as threads:
+                try:
+                    for case in as_completed([threads.submit(self._run, name) for name in names]):
+                        tell(case.result())
+                except BaseException:
+                    threads.shutdown(wait=False, cancel_futures=True)
+                    for runner in self._runners:
+                        runner.interrupt()
+                    raise
+        finally:
+            # At once, because a worker may need a long time to end.
+            with ThreadPoolExecutor(len(self._runners)) as threads:
+                list(threads.map(CaseRunner.leave, self._runners))
 
-    def _serve(self, waiting: queue.SimpleQueue[str], tell: Callable[[Outcome], None]) -> None:
-        runner = CaseRunner(
-            self.target, seconds=self.seconds, environ=self.environ, files=self.files
-        )
-        self.runners.append(runner)
+    def _run(self, name: str) -> Outcome:
+        runner = self._idle.get()
         try:
-            while not self.problems and not self.stopped:
-                outcome = runner.run(waiting.get_nowait())
-                # Outcomes after an interruption are caused by it.
-                if not self.stopped:
-                    tell(outcome)
-        except queue.Empty:
-            pass
-        except WorkerError as error:
-            self.problems.append(error)
-        except Exception as error:  # noqa: BLE001 - raised by run(), in the thread that waits
-            self.problems.append(WorkerError(f"error of the suite: {error!r}"))
-        self.about = runner.about or self.about
-        runner.leave()
+            return runner.run(name)
+        finally:
+            self._idle.put(runner)
