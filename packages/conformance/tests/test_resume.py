@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from diopi_proto.worker import below
 from dl_conformance.journal import Journal, Plan
 from dl_conformance.outcome import Outcome
 from dl_conformance.report_file import ReportError
+from dl_conformance.results import Results
 from dl_conformance.target import of_library
 
 PASSES, HANGS = "diopiAbs[float32-5]", "diopiCos[float32-5]"
@@ -26,12 +28,6 @@ def command(library: Path, file: Path, *options: str) -> list[str]:
     names = [part for name in (PASSES, HANGS) for part in ("--case", name)]
     command = [sys.executable, "-m", "dl_conformance", "--library", str(library), *names]
     return [*command, "--json", str(file), "--jobs", "1", *options]
-
-
-def children(parent: int) -> list[int]:
-    """Return the child processes of a process."""
-    stats = (path.read_text().rpartition(")") for path in Path("/proc").glob("[0-9]*/stat"))
-    return [int(x[0].split()[0]) for x in stats if int(x[2].split()[1]) == parent]
 
 
 def ended(library: Path, file: Path, by: signal.Signals) -> tuple[int, bytes, bytes]:
@@ -59,7 +55,7 @@ def ended(library: Path, file: Path, by: signal.Signals) -> tuple[int, bytes, by
             piece = os.read(reader, 1 << 16)
             assert piece, run.communicate()
             kept += piece
-        workers = [os.pidfd_open(worker) for worker in children(run.pid)]
+        workers = [os.pidfd_open(worker.pid) for worker in below(run.pid)]
         assert workers
         run.send_signal(by)
         said, error = run.communicate()
@@ -202,6 +198,12 @@ def test_finished_run_is_reported_again(library: Path, tmp_path: Path) -> None:
         assert done.stdout == said + first.stdout
         assert file.read_text() == before
         assert name in junit.read_text()
+
+
+def test_a_summary_has_the_seconds_of_its_report() -> None:
+    results, about = Results(), {"name": "toy", "version": "1"}
+    reported = json.loads(results.json(about, 1.8498))["seconds"]
+    assert results.text(about, 1.8498) == results.text(about, reported)
 
 
 def test_finished_run_of_other_cases_cannot_be_resumed(library: Path, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ FORMAT = 1
 """Version of the JSON report; it changes when readers of the old format would be misled."""
 _MOST_DECLINES = 10
 """Reasons for declined calls that the summary lists."""
+_DIGITS = 3
+"""Decimal digits of the seconds in a report."""
 Key = TypeVar("Key", bound=tuple[str, str])
 Failure = TypeVar("Failure")
 COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known failure")
@@ -110,9 +112,11 @@ class Results:
             f"{n} {status}" for status, n in counts.items() if n or status in COUNTED[:4]
         )
         operators = {x.operator for x in self.outcomes if x.dtype and x.status != "unsupported"}
+        # Rounded as in the report, because a finished run is printed again from it.
+        took = round(seconds, _DIGITS)
         lines.append(
             f"{called(about)}: {len(self.outcomes)} cases of {len(operators)} operators "
-            f"in {seconds:.1f} s: {shown}".replace("unchecked", "with nothing to check")
+            f"in {took:.1f} s: {shown}".replace("unchecked", "with nothing to check")
         )
         return "\n".join(lines)
 
@@ -141,7 +145,7 @@ class Results:
             "format": FORMAT,
             "suite": __version__,
             "vendor": dict(about),
-            "seconds": round(seconds, 3),
+            "seconds": round(seconds, _DIGITS),
             "counts": self.counts(),
             "operators": self.matrix(),
             "conversions": self.conversions(),
