@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopi_proto import worker
-from diopi_proto.worker.limits import mebibytes
 
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
@@ -35,8 +34,3 @@ class Limits(worker.Limits):
     printed: int = 64 << 20
     file: int = 1 << 30
     core: int = 0
-
-    @property
-    def allowed(self) -> str:
-        """Format the memory limit."""
-        return mebibytes(self.memory)

@@ -71,7 +71,7 @@ class Worker(worker.Worker):
             return WorkerError(error.failure.value, message)
         return WorkerError(
             "limit",
-            f"a worker did not start within {self.limits.allowed} of memory: give it"
+            f"a worker did not start within {mebibytes(self.limits.memory)} of memory: give it"
             f" {mebibytes(enough)}, as --memory {enough >> 20} does, or more ({message})",
         )
 
@@ -79,8 +79,8 @@ class Worker(worker.Worker):
         told = str(error)
         if error.failure in (Failure.CRASHED, Failure.EXITED):
             if error.peak > _NEARLY * self.limits.memory:
-                used = mebibytes(error.peak)
-                told += f", using {used} of the {self.limits.allowed} of memory that are allowed"
+                used, allowed = mebibytes(error.peak), mebibytes(self.limits.memory)
+                told += f", using {used} of the {allowed} of memory that are allowed"
             if last := error.output.strip().splitlines()[-1:]:
                 told += f": {last[0]}"
         return told
