@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from diopi_proto.worker import Failure, Worker, WorkerError
+from diopi_proto.worker import Worker, WorkerError
 
 RANKS = 2
 SECONDS = 60
@@ -85,13 +85,9 @@ class Ranks:
 
 def _ask(worker: Worker, program: str, arguments: Mapping[str, Any]) -> tuple[bool, Any]:
     try:
-        worker.start()
         answer: tuple[bool, Any] = worker.call((program, arguments), SECONDS)
     except WorkerError as error:
-        if error.failure is Failure.TIMED_OUT:
-            return False, f"no answer within {SECONDS} s"
-        code = -error.signal if error.signal else error.status
-        return False, f"ended with {code}" if code is not None else str(error)
+        return False, str(error)
     return answer
 
 

@@ -8,6 +8,7 @@ import os
 import random
 import resource
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from diopi_proto.worker.limits import lower_limit
@@ -25,30 +26,39 @@ def kind_of(name: str) -> Kind:
     return kind
 
 
+def prepare(name: str, folder: Path) -> Callable[[None], None]:
+    """Return a handler of the request to fill the folder of a kind."""
+    confine()
+
+    def handle(_: None) -> None:
+        kind_of(name).prepare(folder)
+
+    return handle
+
+
+def confine() -> None:
+    """Limit memory, and print the stack at a crash."""
+    # Sanitizers reserve more address space than the limit.
+    if not use_graph_library():
+        lower_limit(resource.RLIMIT_DATA, _MEMORY)
+    faulthandler.enable()
+
+
 class Cases:
-    """Handler of requests: "prepare", "begin", then numbers of cases, whose outcome is returned.
+    """Handler of requests: the number of a case requests its outcome.
 
     :param own: a folder of this child.
     """
 
     def __init__(self, name: str, folder: Path, seed: str, own: Path) -> None:
-        # Sanitizers reserve more address space than the limit.
-        if not use_graph_library():
-            lower_limit(resource.RLIMIT_DATA, _MEMORY)
-        faulthandler.enable()
-        if (stray := own.with_name("stray")).exists():
-            os.chdir(stray)
-        self._kind, self._folder, self._seed, self._own = kind_of(name), folder, seed, own
+        confine()
+        os.chdir(own.with_name("stray"))
+        self._seed = f"{seed} {name}"
+        self._case = kind_of(name).begin(folder, own)
 
-    def __call__(self, request: str | int) -> tuple[str, str]:
-        if request == "prepare":
-            self._kind.prepare(self._folder)
-            return "prepared", ""
-        if request == "begin":
-            self._case = self._kind.begin(self._folder, self._own)
-            return "begun", ""
+    def __call__(self, number: int) -> tuple[str, str]:
         try:
-            end = self._case(random.Random(f"{self._seed} {self._kind.name} {request}"))
+            end = self._case(random.Random(f"{self._seed} {number}"))
             said = ""
         except KeyboardInterrupt:
             raise

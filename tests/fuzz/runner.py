@@ -6,21 +6,18 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from diopi_proto.worker import Failure as Ended
-from diopi_proto.worker import Limits, Worker, WorkerError, signal_name
+from diopi_proto.worker import Handler, Limits, Worker, WorkerError
 
-from .child import Cases
+from .child import Cases, prepare
 from .kind import CANARY, Kind
 
-_START = 120.0
-"""Timeout until a child begins its first case, in seconds: it imports torch."""
 _PREPARE = 1800.0
 """Timeout for preparing a kind, in seconds: compilers may wait for others."""
 
@@ -80,8 +77,8 @@ class Runner:
         folder = self._folder / kind.name
         if not folder.exists():
             folder.mkdir(parents=True)
-            with self._worker(kind, folder, folder) as worker:
-                worker.call("prepare", _PREPARE)
+            with _worker(partial(prepare, kind.name, folder), folder, folder) as worker:
+                worker.call(None, _PREPARE)
         numbers = range(kind.cases) if cases is None else cases
         batches = [numbers[i : i + kind.batch] for i in range(0, len(numbers), kind.batch)]
         result = Result(kind.name)
@@ -98,53 +95,36 @@ class Runner:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as own:
             for name in ("stray", "own"):
                 (Path(own) / name).mkdir()
-            with self._worker(kind, folder, Path(own)) as worker:
+            build = partial(Cases, kind.name, folder, self._seed, Path(own, "own"))
+            with _worker(build, folder, Path(own)) as worker:
                 for number in numbers:
                     self._run_case(worker, kind, number, result)
         return result
 
-    def _worker(self, kind: Kind, folder: Path, own: Path) -> Worker:
-        return Worker(
-            partial(Cases, kind.name, folder, self._seed, own / "own"),
-            Limits(core=0),
-            env=_environment(folder, own / "canary"),
-        )
-
     def _run_case(self, worker: Worker, kind: Kind, number: int, result: Result) -> None:
-        if not worker.running:
-            try:
-                worker.call("begin", _START)
-            except WorkerError as error:
-                raise RuntimeError(
-                    f"[fuzz] the children of {kind.name} end before their first case: {error}"
-                ) from error
+        try:
+            worker.start()
+        except WorkerError as error:
+            raise RuntimeError(
+                f"[fuzz] the children of {kind.name} end before their first case: {error}"
+            ) from error
         try:
             end, said = worker.call(number, kind.seconds)
             what = "wrong"
         except WorkerError as error:
-            end, what, said = "failed", _describe(error), _ends(error.output)
-            if error.failure is Ended.TIMED_OUT:
-                said = f"after {kind.seconds:g} seconds"
+            end, what, said = "failed", str(error), _ends(error.output)
         result.ends[end] += 1
         if end == "failed":
             result.failures.append(Failure(kind.name, number, self._seed, what, said))
 
 
-def _environment(folder: Path, canary: Path) -> Mapping[str, str]:
+def _worker(build: Callable[[], Handler], folder: Path, own: Path) -> Worker:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DL_", "DIPU_"))}
-    cache = str(folder / "cache")
-    return {**kept, "XDG_CACHE_HOME": cache, CANARY: str(canary)}
+    added = {"XDG_CACHE_HOME": str(folder / "cache"), CANARY: str(own / "canary")}
+    return Worker(build, Limits(core=0), env={**kept, **added})
 
 
 def _ends(words: str, most: int = 1500) -> str:
     """Shorten messages to their beginning, where sanitizers report, and their end, where Python
     does."""
     return words if len(words) <= 2 * most else f"{words[:most]}\n...\n{words[-most:]}"
-
-
-def _describe(error: WorkerError) -> str:
-    if error.failure is Ended.TIMED_OUT:
-        return "hung"
-    if error.signal:
-        return f"crashed with {signal_name(error.signal)}"
-    return str(error) if error.status is None else f"left with status {error.status}"
