@@ -1,5 +1,6 @@
 // A vendor that supports only float32 and int32, and only channels-last tensors for one operator.
 // Adaptor files of the tests add conversions.
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -50,8 +51,13 @@ diopiError_t diopiAdd(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstT
   const View o(out), a(input), b(other);
   if (!a.broadcasts_to(o) || !b.broadcasts_to(o)) return diopiNoImplement;
   const bool whole = alpha->stype != diopi_dtype_float64;
-  if (o.is(diopi_dtype_float32) && a.is(diopi_dtype_float32) && b.is(diopi_dtype_float32))
-    return add<float>(o, a, b, whole ? float(alpha->ival) : float(alpha->fval));
+  if (o.is(diopi_dtype_float32) && a.is(diopi_dtype_float32) && b.is(diopi_dtype_float32)) {
+    float factor = whole ? float(alpha->ival) : float(alpha->fval);
+#ifdef TRUNCATES
+    factor = std::trunc(factor);
+#endif
+    return add<float>(o, a, b, factor);
+  }
 #ifdef WORDS
   dl::set_last_error("[diopiAdd] float64 is not supported");
 #endif

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from diopi_proto.schema import load
 
 from .captured import read_cases
 from .case import Case
+from .fractional import fractional_cases
 from .mixed import mixed_cases
 from .models.model import all_models
 from .reference import family_of_module, find
@@ -31,7 +32,8 @@ def case_modules() -> tuple[str, ...]:
 def cases_of_family(family: str) -> dict[str, tuple[Case, ...]]:
     """Return the cases of a family by operator, without operators that lack a reference."""
     found: dict[str, dict[str, Case]] = {}
-    for case in (*_of_modules(family), *_of_promotion(family), *_of_models(family)):
+    described = (*_of_modules(family), *_of_promotion(family), *_of_models(family))
+    for case in (*described, *_of_fractions(family, described)):
         known = found.setdefault(case.operator, {})
         name = _free_name(case, known)
         both = (*known[name].models, *case.models) if name in known else case.models
@@ -75,6 +77,13 @@ def _of_models(family: str) -> Iterator[Case]:
             if any(load()[x].family == family for x in calls.operators):
                 for case in calls.cases():
                     yield replace(case, models=(name,))
+
+
+def _of_fractions(family: str, others: Sequence[Case]) -> Iterator[Case]:
+    for operator in load().values():
+        if operator.family == family:
+            own = [case for case in others if case.operator == operator.name]
+            yield from fractional_cases(operator, own)
 
 
 def cases_of(operator: str) -> tuple[Case, ...]:
