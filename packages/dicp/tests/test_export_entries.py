@@ -220,7 +220,7 @@ def test_the_check_finds_a_graph_that_gives_something_else(
     monkeypatch.setattr("dl_dicp.export.exporter.export_entries", lambda *_: spoilt)
     command = ["compile", str(tmp_path / "model.pt2"), "-o", str(tmp_path / "model.dlg")]
     assert main([*command, "--check"]) == 1
-    assert "of the graph differ from the program's results: main:  " in capsys.readouterr().err
+    assert "of the graph differ from the program's results: main: " in capsys.readouterr().err
     assert not (tmp_path / "model.dlg").exists()
 
 

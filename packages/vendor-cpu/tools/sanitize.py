@@ -2,8 +2,8 @@
 
 AddressSanitizer detects accesses outside tensors and blocks that a kernel allocates,
 UndefinedBehaviorSanitizer undefined behavior. Findings are reported where they happen and fail the
-run, as do sanitizers that miss three planted errors. Needs g++ and its sanitizers; options are
-passed to pytest.
+run. The run also fails if the sanitizers miss one of three planted errors. Needs g++ and its
+sanitizers; options are passed to pytest.
 """
 
 from __future__ import annotations

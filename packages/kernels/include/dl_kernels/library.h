@@ -44,7 +44,7 @@ struct Library {
   // a call with `grad_bias` is declined, it is repeated without it.
   bool (*convolve)(const Launch& launch, const ConvShape& shape, const TensorRef& out,
                    const TensorRef& input, const TensorRef& weight, const void* bias) = nullptr;
-  // `grad_input` may be float32 when the others are half precision.
+  // `grad_input` may be float32 when the other tensors are half precision.
   bool (*input_gradient)(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
                          const TensorRef& grad_output, const TensorRef& weight) = nullptr;
   bool (*weight_gradient)(const Launch& launch, const ConvShape& shape,

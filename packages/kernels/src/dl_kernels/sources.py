@@ -64,7 +64,7 @@ def parts(chosen: Iterable[str]) -> list[str]:
             part = name.removeprefix("dl_kernels/gpu/").removesuffix(".h")
             if part not in found and text_of(part_path(part)) is not None:
                 found.add(part)
-                # A part may need others.
+                # A part may need other parts.
                 waiting.append(part_path(part))
     return sorted(found)
 

@@ -192,7 +192,7 @@ void KernelCache::store(const std::string& key, const CachedKernel& kernel,
     // The kernel is compiled again next time.
     warn_("kernels are not cached in " + folder_ + ": " + error.what() + kRemedy);
   } catch (...) {
-    // Out of memory: the same, without a message.
+    // Out of memory: the kernel is compiled again too, without a message.
   }
 }
 

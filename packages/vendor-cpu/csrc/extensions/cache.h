@@ -4,7 +4,7 @@
 // The folder is private to this user. A file is read through a descriptor whose owner and
 // permissions have been checked, and is valid only if it is complete and belongs to the key;
 // exactly the bytes that were read are loaded. Several processes may use the cache at once: files
-// are renamed into place, and one process compiles while the others wait.
+// are renamed into place, and one process compiles while other ones wait.
 #ifndef DL_CPU_EXTENSIONS_CACHE_H_
 #define DL_CPU_EXTENSIONS_CACHE_H_
 

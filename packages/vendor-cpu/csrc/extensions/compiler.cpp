@@ -119,7 +119,7 @@ bool chooses_code(std::string_view name) {
 }
 
 // Return true for options that only affect code generation: none that writes a file, runs a
-// program, loads a plugin, or reads a file that others could have written.
+// program, loads a plugin, or reads a file that other users could have written.
 bool is_allowed(std::string_view option) {
   if (option.find('\n') != std::string_view::npos) return false;
   if (starts_with(option, "-I")) return option.size() > 2 && trusted(std::string(option.substr(2)));

@@ -11,7 +11,7 @@
 namespace dl::cpu {
 
 // DL_CPU_CXX names it, by a path or as a program in PATH; "off" disables it. The default is the
-// first of c++, g++ and clang++ in PATH. A program that others could have placed there is not used.
+// first of c++, g++ and clang++ in PATH. A program that other users may have put there is not used.
 struct Compiler {
   std::string path;         // empty if unavailable
   std::string unavailable;  // reason and remedy

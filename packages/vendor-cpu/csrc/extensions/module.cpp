@@ -22,7 +22,7 @@ std::string architecture_line() { return DL_CPU_ISA "\n"; }
 
 // Write to a sealed file in memory: once loaded, it cannot change.
 Descriptor sealed(std::string_view bytes) {
-  // Kernels that know the flag may refuse to execute code without it; older ones reject the flag.
+  // Kernels that know the flag may not execute code without it; older kernels reject the flag.
   constexpr unsigned kExecutable = 0x10;
   Descriptor file(memfd_create("dl kernel", MFD_CLOEXEC | kExecutable));
   if (!file && errno == EINVAL) file = Descriptor(memfd_create("dl kernel", MFD_CLOEXEC));

@@ -21,7 +21,7 @@ struct OnDevices {
 };
 
 // The argument of __hipRegisterFatBinary. The image is written by dl_kernels.spirv_unit: a module
-// for devices with sub-groups and one for others, each after its size.
+// for devices with sub-groups and one for devices without, each after its size.
 struct FatBinary {
   unsigned magic, version;
   const unsigned char* data;

@@ -44,7 +44,7 @@ struct Function {
   throw kit::Error(DL_ERROR, "the SPIR-V of this library is damaged: " + why);
 }
 
-// A module's instructions: those before the functions, and each function by its id.
+// The instructions of a module before its functions, and each function by its id.
 struct Module {
   std::vector<Instruction> preamble;
   std::vector<uint32_t> order;
@@ -125,7 +125,7 @@ class Preamble {
       if (one.opcode == kEntryPoint && one.words[2] == kernel) mention(one);
       if (is_type_or_constant(one)) mention(one);
     }
-    // A variable's initializer may mention others.
+    // A variable's initializer may mention other variables.
     for (size_t before = 0; before != mentioned_.size();) {
       before = mentioned_.size();
       for (const Instruction& one : module.preamble) {

@@ -1,5 +1,5 @@
 // The part of the OpenCL 2.1 interface that this vendor uses, so that a build needs no headers of
-// OpenCL. Names and numbers are those of the Khronos specification (OpenCL API 3.0, appendix of
+// OpenCL. Names and numbers follow the Khronos specification (OpenCL API 3.0, appendix of
 // the unified headers).
 #ifndef DL_OPENCL_RUNTIME_CL_H_
 #define DL_OPENCL_RUNTIME_CL_H_

@@ -50,7 +50,7 @@ std::string intel_wheel() {
   return kit::any_path({path}) && Installation(kit::own_folder()).trusts(path) ? path : "";
 }
 
-// Throws for a path that is not absolute, is missing, or could have been put there by others.
+// Throws for a path that is not absolute, is missing, or could have been put there by other users.
 void check_path(const std::string& path) {
   const std::string shown = std::string(kVariable) + " names '" + path.substr(0, 200) + "', which ";
   if (path[0] != '/')

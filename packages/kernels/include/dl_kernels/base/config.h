@@ -17,7 +17,7 @@
 // the compiler decides. The header supplies what differs between machines, in DL_KERNELS_BEGIN …
 // END:
 //
-//   DL_KERNELS_GPU        0: the loops of cpu/; 1: those of gpu/
+//   DL_KERNELS_GPU        0: the loops of cpu/; 1: the loops of gpu/
 //   DL_FN, DL_COLD_FN     mark functions of kernels; DL_COLD_FN marks
 //                         rarely called ones, which are not inlined,
 //                         so that the hot path stays fast

@@ -1,5 +1,5 @@
 // Contiguous views of tensors of any strides. Contiguous tensors of the right dtype are used in
-// place; others are copied to scratch memory and, if they are outputs, copied back.
+// place; other tensors are copied to scratch memory and, if they are outputs, copied back.
 #ifndef DL_KERNELS_BASE_DENSE_H_
 #define DL_KERNELS_BASE_DENSE_H_
 

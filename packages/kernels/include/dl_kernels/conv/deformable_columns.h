@@ -145,7 +145,7 @@ void deformable_columns(const Launch& launch, const DeformableSamples<C>& sample
       detail::DeformableColumnsRow<C>{columns, image, samples, first, count});
 }
 
-// Accumulate the gradients of offsets and masks from those of the columns.
+// Accumulate the gradients of offsets and masks from the columns' gradients.
 template <class C>
 void deformable_offset_gradient(const Launch& launch, const DeformableSamples<C>& samples,
                                 const C* image, int64_t first, int64_t count, const C* columns,

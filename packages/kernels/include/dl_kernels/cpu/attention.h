@@ -78,7 +78,7 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
   const int64_t width = round_up(shape.width, Gemm::kColumns);
   const int64_t value_width = round_up(shape.value_width, Gemm::kColumns);
   const int64_t blocks = (shape.queries + kQueryBlock - 1) / kQueryBlock;
-  // Decided per sample, so that a sample's result does not depend on the others.
+  // Decided per sample, so that a sample's result does not depend on other samples.
   const bool rows = has_rows(k, v, dropout), tiles = !rows || shape.queries > 1;
   const int64_t work = (tiles ? kQueryBlock * (width + value_width) / 8 : width) * shape.keys;
   launch.parallel_for(

@@ -283,7 +283,7 @@ void gemm_blocked(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha
 
 }  // namespace detail
 
-// C must not overlap A or B. k may be 0. T is the element type of A and B, O that of C.
+// C must not overlap A or B. k may be 0. A and B have the element type T, and C has the type O.
 template <class T, class O = T, class C = compute_t<T>>
 void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
           Matrix<const T> b, C beta, Matrix<O> c) {

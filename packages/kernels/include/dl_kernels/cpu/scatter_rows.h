@@ -13,7 +13,7 @@ DL_KERNELS_BEGIN
 
 // All writes to an element belong to one row, which is processed in order: the result does not
 // depend on the number of threads. Rows that are adjacent in memory are processed together, in a
-// loop inside that of the scatter dimension.
+// loop inside the loop over the scatter dimension.
 template <class A, class T, class Op>
 void scatter_rows(const Launch& launch, const DimPlan<3>& plan, A* target, const T* source, bool,
                   const int64_t* index, const Op& combine) {

@@ -18,8 +18,8 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 // Strided or half-precision rows pass through a buffer of the compute type, so that the three
-// passes over the row convert and gather once. T is the type of the input, O that of the output,
-// which may be the compute type of half precision.
+// passes over the row convert and gather once. The input has type T and the output type O, which
+// may be the compute type of half precision.
 template <class T, class O, bool Log>
 struct SoftmaxRow {
   using C = compute_t<T>;
@@ -62,8 +62,8 @@ struct SoftmaxRow {
   }
 };
 
-// I is the type of the input gradient; it may be half precision when the others are its compute
-// type.
+// I is the type of the input gradient; it may be half precision when the other tensors have its
+// compute type.
 template <class T, class I, bool Log>
 struct SoftmaxBackwardRow {
   using C = compute_t<T>;

@@ -144,7 +144,7 @@ struct ChamferItem {
 };
 
 // Gradient of one side of the Chamfer distance for one batch: from the distances of this side's
-// points to their nearest neighbors, and from those of the other side's points to this side.
+// points to their nearest neighbors, and from the distances of the other side's points to theirs.
 struct ChamferGradientItem {
   double* out;
   const double *mine, *other, *my_grad, *other_grad;

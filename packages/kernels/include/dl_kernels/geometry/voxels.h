@@ -131,7 +131,7 @@ struct PutVoxel {
 
 }  // namespace detail
 
-// The points of each voxel, as kernels read them: those of voxel v are order[begin(v)] ...
+// The points of each voxel, as kernels read them: voxel v has the points order[begin(v)] ...
 // order[end(v) - 1], in their original order.
 struct PointsOfVoxels {
   const int64_t *order, *firsts, *voxel_of;  // voxel_of[point] is -1 if the point is in no voxel

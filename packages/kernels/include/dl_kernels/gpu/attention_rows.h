@@ -181,8 +181,8 @@ class AttentionRows {
     }
   }
 
-  // Store 16 rows of a warp, of which `rows` exist, through shared memory with room for those of
-  // all warps.
+  // Store 16 rows of a warp, of which `rows` exist, through shared memory with room for the
+  // rows of all warps.
   DL_DEVICE static void store(Chunk<T>* shared, const float (&sums)[kWidth / 8][4], T* to,
                               int64_t row_step, int64_t column_step, int64_t rows, int width,
                               bool whole) {

@@ -24,7 +24,7 @@ struct SteppedMatrix {
 };
 
 // C = alpha · A · B + beta · C + bias for every matrix of a batch, in one launch. C must not
-// overlap A or B. k may be 0. T is the element type of A and B; O, that of C, is T or, for half
+// overlap A or B. k may be 0. A and B have the element type T. C has type O: T or, for half
 // precision, its compute type. C is not read if beta is 0. The bias has n contiguous elements,
 // added to every row of C, or is null. `precision` applies to float32.
 template <class T, class O = T, class C = compute_t<T>>

@@ -47,7 +47,7 @@ struct NormParameterItem {
   }
 };
 
-// Columns 0 … n - 1 belong to the weight, the others to the bias.
+// Columns 0 … n - 1 belong to the weight, all other columns to the bias.
 template <class C>
 struct NormParameterSum {
   C* weight;  // may be null

@@ -66,7 +66,7 @@ struct ProductOutput {
   Sink sink;
   C* parts;  // [piece][matrix][row][column], or null
 
-  // Return true if adjacent elements of a column are contiguous, rather than those of a row.
+  // Return true if adjacent elements of a column are contiguous; false: adjacent ones of a row.
   DL_DEVICE bool is_transposed() const { return parts == nullptr && sink.is_transposed(); }
 
   // Store the adjacent elements of a row (if transposed, of a column) that exist.

@@ -38,7 +38,7 @@ struct LoadTotal {
 };
 
 // *to = the combination of f(0) … f(count - 1), in device memory; `start` if there are none.
-// `combine` and `start` are those of Block::reduce; functors must not hold references.
+// `combine` and `start` are as for Block::reduce; functors must not hold references.
 template <class T, class Combine, class F>
 void total(const Launch& launch, int64_t count, T start, const Combine& combine, const F& f,
            T* to) {

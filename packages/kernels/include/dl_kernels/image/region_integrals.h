@@ -144,7 +144,7 @@ struct RegionCornerRow {
     const double kept = other.length * mean;
     const double low = kept - along(plane, moved.low, size, step, other, other_step);
     const double high = along(plane, moved.high, size, step, other, other_step) - kept;
-    // Positions of the bin's edges relative to those of the region.
+    // Positions of the bin's edges relative to the region's edges.
     const double first = static_cast<double>(bin) / static_cast<double>(bins);
     const double second = static_cast<double>(bin + 1) / static_cast<double>(bins);
     return {factor * (low * (1 - first) + high * (1 - second)),

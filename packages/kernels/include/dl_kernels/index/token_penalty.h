@@ -50,8 +50,8 @@ struct PenaltyRow {
   }
 };
 
-// Divide positive logits and multiply others, so that both decrease. Source: Keskar et al., CTRL
-// (2019).
+// Divide positive logits and multiply all other logits, so that each decreases. Source: Keskar et
+// al., CTRL (2019).
 template <class C>
 DL_FN C repetition_penalized(C logit, C factor) {
   return logit > C(0) ? logit / factor : logit * factor;

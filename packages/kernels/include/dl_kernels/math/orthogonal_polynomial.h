@@ -2,7 +2,7 @@
 // Functions (DLMF), chapter 18.
 //
 // They are computed by their three-term recurrences. Chebyshev polynomials have closed forms, which
-// take constant time for any degree; the others are NaN for degrees from kLargestDegree on.
+// take constant time for any degree; other kinds are NaN for degrees from kLargestDegree on.
 #ifndef DL_KERNELS_MATH_ORTHOGONAL_POLYNOMIAL_H_
 #define DL_KERNELS_MATH_ORTHOGONAL_POLYNOMIAL_H_
 

@@ -2,8 +2,8 @@
 // its derivative. The float versions are free of branches, so that compilers vectorize them: both
 // are their limits (x or 0, and 1 or 0) plus a correction that is the same on both sides of 0, for
 // |x| up to 6. Polynomials are our own weighted least-squares fits (Lawson's iteration) on [0, 6];
-// the absolute errors of the corrections are below 2^-23, and those of `gelu_of_bfloat16`, relative
-// to its corrections, below 2^-12.9.
+// the absolute errors of the corrections are below 2^-23. In `gelu_of_bfloat16`, errors relative to
+// the corrections are below 2^-12.9.
 #ifndef DL_KERNELS_MATH_VECTOR_GELU_H_
 #define DL_KERNELS_MATH_VECTOR_GELU_H_
 

@@ -142,7 +142,7 @@ void multiply(const Launch& launch, int64_t m, int64_t n, int64_t k, real_t<comp
   }
 }
 
-// The same for every matrix of a batch; those of C have the stride `c_step`. Complex products
+// The same for every matrix of a batch; C's matrices have the stride `c_step`. Complex products
 // ignore the precision setting.
 template <class T, class O = T>
 void multiply_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,

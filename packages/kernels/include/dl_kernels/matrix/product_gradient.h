@@ -106,7 +106,7 @@ BatchedFactor<T> whole_batch(const BatchShape& shape, const T* data) {
   return detail::factor_of(shape, data, shape.columns, strides);
 }
 
-// Expand `from`, whose leading dimensions broadcast to those of the batch, to one matrix of
+// Expand `from`, whose leading dimensions broadcast to the batch's, to one matrix of
 // `elements` elements per batch entry.
 template <class T>
 diopiError_t repeat_matrices(diopiContextHandle_t ctx, const char* op, const BatchShape& shape,

@@ -77,7 +77,7 @@ struct SubstituteItem {
 };
 
 // Overwrite x by the solution of triangle · solution = x, with n rows and `columns` columns, for
-// every matrix of a batch; those of x have the stride `step`.
+// every matrix of a batch; the matrices of x have the stride `step`.
 template <class T>
 void solve_triangular(const Launch& launch, int64_t batch, const Triangle<T>& triangle, int64_t n,
                       Matrix<T> x, int64_t step, int64_t columns) {

@@ -33,7 +33,7 @@ struct PowerSum {
 template <class A>
 struct SquareSum {
   using Acc = A;
-  // Squares of floats fit into doubles; those of doubles need a scaled sum.
+  // Squares of floats fit into doubles; squares of doubles need a scaled sum.
   using Wide = std::conditional_t<std::is_same_v<A, double>, ScaledSum, double>;
   Acc start = 0;
   DL_FN Acc map(A x) const { return x * x; }

@@ -7,7 +7,7 @@
 //   draw_normals<C>(launch, state, n, f, arrays...)   f(i, number, x...) with standard normal
 //                                                     numbers, computed in C
 //
-// `f` is a functor without references. `arrays` and x are those of parallel/elements.h; without
+// `f` is a functor without references. `arrays` and x are as in parallel/elements.h; without
 // arrays, f itself stores the results. If most 32-bit words suffice on their own, f may also have
 // `in_fast_range(word)`, and `fast(i, word, x...)` for such words.
 #ifndef DL_KERNELS_RANDOM_DRAWS_H_

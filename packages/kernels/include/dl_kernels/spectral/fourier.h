@@ -1,6 +1,6 @@
-// Discrete Fourier transforms of many rows. Lengths with small prime factors use mixed radices (Van
-// Loan, Computational frameworks for the fast Fourier transform, SIAM 1992, section 1.7); others
-// are convolutions with a chirp (Bluestein, A linear filtering approach to the computation of the
+// Discrete Fourier transforms of many rows: with mixed radices for lengths with small prime factors
+// (Van Loan, Computational frameworks for the fast Fourier transform, SIAM 1992, section 1.7), else
+// as convolutions with a chirp (Bluestein, A linear filtering approach to the computation of the
 // discrete Fourier transform, 1970).
 #ifndef DL_KERNELS_SPECTRAL_FOURIER_H_
 #define DL_KERNELS_SPECTRAL_FOURIER_H_
