@@ -97,8 +97,8 @@ def work_of(call: Call) -> tuple[int, int]:
 
 
 class Roof:
-    """Limits of the device, measured in this run: the rate of a large copy, and for each dtype that
-    of the best square product. The second is a limit only if the products are fast.
+    """Limits of the device, measured in this run: the rate of a large copy, and for each dtype
+    the rate of the best square product, which is a limit only if the products are fast.
     """
 
     def __init__(self, device: str, repeats: int, copied_bytes: int, sides: Iterable[int]) -> None:

@@ -4,8 +4,8 @@ Observing is compared with bare ``torch.add`` on small CPU tensors. It includes 
 own mode, which is shown too; thread CPU time without gradients, in alternating bursts.
 
 Timing runs a small CNN and a small transformer on the device under test, at the tool's default
-budget. The figure is the extra time of measured steps over those around them, from the third step
-on, in percent of these steps, next to the tool's own report. Steps that are not measured are
+budget. The figure is the extra time of measured steps over the steps around them, from the third
+step on, in percent of these steps, next to the tool's own report. Steps that are not measured are
 compared with a run without the tool.
 
 Comparing trains the same models without and with OpAutoCompare at its default budget, alternately.
@@ -175,7 +175,7 @@ def lengths(
 
 
 def comparing(step: Step, device: str, steps: int, rounds: int) -> dict[str, Any]:
-    """Return ratios of step times with OpAutoCompare to those without, early and later."""
+    """Return ratios of step times with OpAutoCompare to step times without, early and later."""
     ratios: dict[str, list[dict[str, float]]] = {"third": [], "later": []}
     for _ in range(10):
         step()

@@ -1,9 +1,9 @@
 """Overhead of torch.profiler for a call on dl, compared with a call on torch's CPU.
 
 Common operators at 64 elements, eager, without gradients, on one thread. The overhead is the time
-of a call while a profile records (activities CPU, and PrivateUse1 for dl) minus that of a call
-without; the median over repetitions that alternate between both devices. It does not include the
-end of a profile.
+of a call while a profile records (activities CPU, and PrivateUse1 for dl) minus the time of a call
+without a profile; the median over repetitions that alternate between both devices. It does not
+include the end of a profile.
 
     python benchmarks/profiler.py [--json FILE] [--repeats N]
 """
@@ -48,7 +48,7 @@ def nanoseconds(call: Callable[[], object]) -> float:
 
 
 def overhead(call: Callable[[], object], device: str) -> tuple[float, float]:
-    """Return the nanoseconds of a call without a profile, and those that a profile adds."""
+    """Return the nanoseconds of a call without a profile, and the nanoseconds that it adds."""
     plain = nanoseconds(call)
     with profile(activities=ACTIVITIES[device]):
         recorded = nanoseconds(call)

@@ -1,7 +1,7 @@
 """Build the wheels of this repository into dist/, and those of test plugins into dist/test/.
 
-Runs in an environment with the build requirements; wheels that are build requirements of others are
-installed there. A wheel is kept if its sources have not changed.
+Runs in an environment with the build requirements; wheels that other wheels need for their build
+are installed there. A wheel is kept if its sources have not changed.
 """
 
 from __future__ import annotations

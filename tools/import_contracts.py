@@ -1,6 +1,6 @@
 """``python -m tools.import_contracts``: check the imports inside each Python package.
 
-Modules of a package may not import each other in a cycle; imports inside functions and those for
+Modules of a package may not import each other in a cycle; imports inside functions and imports for
 type checkers count too, because they also need the other module. ``import_layers.yaml`` lists the
 packages whose modules are in layers.
 """

@@ -144,8 +144,8 @@ def own_requirements(project: Project, known: Iterable[str]) -> list[str]:
 def foreign_requirements() -> list[str]:
     """Return the external requirements for building all projects.
 
-    These are the build requirements, and the run requirements of projects that others need for
-    their build, without the compilers of device code.
+    These are the build requirements, and the run requirements of projects that other projects
+    need for their build, without the compilers of device code.
     """
     projects = in_build_order()
     names = {project.name for project in projects}

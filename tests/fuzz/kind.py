@@ -28,7 +28,10 @@ _MISLEADING = re.compile(
 
 
 def check_shown(text: str, longest: int = 20_000) -> None:
-    """:raises WrongError: the text could mislead a terminal or its reader."""
+    """Check that a text can be shown on a terminal.
+
+    :raises WrongError: the text could mislead a terminal or its reader.
+    """
     if _MISLEADING.search(text) or len(text) > longest:
         raise WrongError(f"{text[:200]!r} ({len(text)} characters) cannot be shown")
 

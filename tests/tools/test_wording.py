@@ -34,6 +34,7 @@ LAPSES = {
     "spare": "# an operator that would spare copies",
     "so-many": "# tensors with so many dimensions",
     "field-in-line": '"""Return the end. :param x: the start."""',
+    "field-opening": '""":ivar size: the number of bytes."""',
     "cut-off": "# the kernels raise the",
 }
 

@@ -98,7 +98,7 @@ class Trial:
 def read_faults() -> list[Fault]:
     """Return the faults of the table.
 
-    :raises TableError: the vendor does not have exactly these.
+    :raises TableError: the vendor does not have exactly these faults.
     """
     faults = [Fault(**row) for row in yaml.safe_load((FOLDER / "faults.yaml").read_text("utf-8"))]
     names = [each.fault for each in faults]

@@ -52,7 +52,9 @@ def run(command: list[str], folder: Path | None = None) -> str:
 
 @dataclass(frozen=True)
 class Resources:
-    """:ivar stack: bytes of local memory per thread, for spilled registers and local arrays.
+    """Resources that one kernel needs.
+
+    :ivar stack: bytes of local memory per thread, for spilled registers and local arrays.
     :ivar shared: bytes of static shared memory per block.
     :ivar threads: maximum number of threads per block.
     """

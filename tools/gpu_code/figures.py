@@ -16,7 +16,9 @@ ASYNC = ("LDGSTS",)
 
 @dataclass(frozen=True)
 class Figures:
-    """:ivar kernel: demangled name.
+    """Figures of one kernel.
+
+    :ivar kernel: demangled name.
     :ivar stack: bytes of local memory per thread.
     :ivar local: number of local memory accesses on the hot path.
     :ivar occupancy: fraction of a multiprocessor's warps that are resident.

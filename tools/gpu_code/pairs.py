@@ -47,7 +47,9 @@ VECTOR_CLASSES = ("elementwise", "copy", "activation", "compare", "optimiser", "
 
 @dataclass(frozen=True)
 class Pair:
-    """:ivar kind: class of the kernels, for the report.
+    """Kernel of ours and the kernel of torch with which it is compared.
+
+    :ivar kind: class of the kernels, for the report.
     :ivar ours: family and pattern.
     :ivar torch: library and pattern.
     :ivar unit: unit of our kernel; torch's is the same unless `torch_unit` is given.

@@ -84,7 +84,10 @@ def multiply_adds(instruction: Instruction) -> float:
 
 @dataclass(frozen=True)
 class HotPath:
-    """:ivar loop: True for a loop, False for a path from the entry to an exit."""
+    """Path of a kernel with the fewest instructions per element.
+
+    :ivar loop: True for a loop, False for a path from the entry to an exit.
+    """
 
     instructions: tuple[Instruction, ...]
     elements: float

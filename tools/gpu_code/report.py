@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.gpu_code.pairs import Pair
 
-# Maximum ratio of an elementwise kernel's instructions to those of torch's.
+# Maximum ratio of an elementwise kernel's instructions to the instructions of torch's kernel.
 MOST_OF_TORCH = 1.15
 MARGIN = 1.02  # tolerance for unchanged figures
 

@@ -12,14 +12,14 @@ from .stages import Verdict
 
 
 class ReportError(Exception):
-    """A report is missing, or is that of other mutations."""
+    """A report is missing, or belongs to other mutations."""
 
 
 @dataclass
 class Report:
     """The verdicts of a run by the mutation's name.
 
-    :ivar path: file that is written after each verdict; None: none is.
+    :ivar path: file that is written after each verdict; None: no file is written.
     :ivar draw: what determines the mutations: the seed, the count, a hash of the sources.
     """
 
@@ -31,7 +31,7 @@ class Report:
         """Read the verdicts of an earlier run.
 
         :param only_rejected: leave out survivors, and accept sources that have changed.
-        :raises ReportError: there is no report, or it is that of another draw.
+        :raises ReportError: there is no report, or it belongs to another draw.
         """
         if self.path is None or not self.path.is_file():
             raise ReportError(f"--json {self.path}: there is no report to continue")

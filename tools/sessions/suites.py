@@ -24,7 +24,7 @@ Suite = tuple[str, Mapping[str, str]]
 INSTALLED = "dl_torch_tests"
 # Makes `tests` run all cases that the packages' tests sample; `full` sets it.
 WHOLE_PACKAGES = "DL_NOX_WHOLE_PACKAGES"
-# Tested in an environment without torch; of our wheels, each has only those before it.
+# Tested in an environment without torch, where only the wheels up to their own are installed.
 TORCH_FREE = {
     "packages/diopi-proto/tests": "dl_diopi_proto-",
     "packages/graph/tests": "dl_graph-",
@@ -35,7 +35,7 @@ ALSO_WITHOUT_TORCH = ("packages/conformance/tests", "packages/report/tests")
 EXTRAS_OF_AUTOTUNE = tuple(
     f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")
 )
-# One in twenty cases of each test function runs, others for each commit; `full` runs all. Not
+# One in twenty cases of each test function runs, a new choice for each commit; `full` runs all. Not
 # sampled: tests/architecture, and TORCH_FREE, which lacks the plugin's requirements.
 DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/architecture")
 

@@ -83,7 +83,7 @@ def digest(path: Path) -> str:
 
 
 def assert_same_bytes(environment: Environment, wheels: list[Path]) -> None:
-    """Check that the installed files are those of the wheels, byte for byte.
+    """Check that the installed files equal the files of the wheels, byte for byte.
 
     :raises MatrixError: a file differs or is missing.
     """

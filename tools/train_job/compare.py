@@ -81,7 +81,7 @@ def median_step(curve: Curve) -> float:
 
 
 def ends(curve: Curve) -> tuple[float, float]:
-    """Return the mean loss of the first tenth of the steps, and that of the last tenth."""
+    """Return the mean loss of the first tenth of the steps, and of the last tenth."""
     tenth = max(1, len(curve.losses) // 10)
     return statistics.fmean(curve.losses[:tenth]), statistics.fmean(curve.losses[-tenth:])
 

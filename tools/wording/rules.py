@@ -121,6 +121,12 @@ RULES = (
         "begin a line with each documented field",
     ),
     _rule(
+        "field-opening",
+        r"^:(?:cvar|ivar|keyword|param|raises|returns)\b.*:",
+        "describe the object before its fields",
+        opening=True,
+    ),
+    _rule(
         "cut-off",
         r"\b(?:a|an|and|because|if|of|or|than|that|the|their|they|where|which|whose)$",
         "complete the sentence",

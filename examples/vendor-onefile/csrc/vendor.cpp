@@ -2,7 +2,7 @@
 //
 // The device has a driver in the shape of CUDA's runtime (`sim.h`) and memory that the host cannot
 // read. Six operators on float32 run on the device; torch runs all others on the CPU and copies
-// their operands. The steps below are those of any vendor on dl-vendor-kit.
+// their operands. Any vendor on dl-vendor-kit takes the steps below.
 #include <algorithm>
 
 #include "dl/kit/cuda_shaped.h"
@@ -155,7 +155,7 @@ diopiError_t compute_elementwise(diopiContextHandle_t context, diopiTensorHandle
 
 // Step 6: the operators.
 //
-// Names and signatures are those of the contract (diopi/functions.h). The host has checked the
+// Names and signatures come from the contract (diopi/functions.h). The host has checked the
 // arguments and allocated the outputs.
 namespace operators {
 

@@ -3,7 +3,7 @@
     python packages/vendor-ascend/tools/simulated.py            builds everything and tests it
     python packages/vendor-ascend/tools/simulated.py --only-build FOLDER
 
-It runs this package's tests, those of torch.distributed on two ranks, and a tenth of the
+It runs this package's tests, tests of torch.distributed on two ranks, and a tenth of the
 conformance suite; further options are passed to the suite: ``--sample 1`` runs every case. With the
 folder in PYTHONPATH, ``dl conformance --vendor ascend --simulate`` uses the build. The build is
 kept until a source changes.

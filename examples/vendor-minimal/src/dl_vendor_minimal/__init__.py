@@ -1,1 +1,1 @@
-"""A minimal vendor of dl, to start one's own from."""
+"""A minimal vendor of dl, from which a new vendor can start."""

@@ -1,7 +1,7 @@
 """Cases with numbers that are not integers, such as 1.25 as `alpha`.
 
-Most calls are for all dtypes of an operator, so their numbers are integers, and an implementation
-that truncates a number would compute all of them correctly.
+Most calls are for all dtypes of an operator, so their numbers are integers: an implementation that
+truncates numbers would compute these calls correctly.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class DeviceFacts:
         """Make ``device`` current.
 
         :raises ValueError: it is not a dl device. Lightning's automatic choice of a strategy
-            supports only the devices of its own accelerators, and uses the CPU for others.
+            supports only the devices of its own accelerators, and uses the CPU for all others.
         """
         if device.type != DEVICE:
             raise ValueError(

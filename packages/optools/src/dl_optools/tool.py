@@ -195,7 +195,10 @@ class Tool:
         self.raise_losses()
 
     def raise_losses(self) -> None:
-        """:raises ResultsError: not all results were written."""
+        """Report lost results.
+
+        :raises ResultsError: not all results were written.
+        """
         if self.losses:
             name = type(self).__name__
             raise ResultsError(f"[{name}] results are lost: {'; '.join(self.losses)}")

@@ -172,7 +172,7 @@ hccl::Library& Vendor::hccl() {
     if (const char* function = library.missing())
       throw kit::Error(DL_UNAVAILABLE, library.opened() + " has no function " + function +
                                            ": it is older than CANN 8.1; install a later CANN");
-    // Results that do not change from run to run, as for operators. Optional, as of the runtime.
+    // Request results that do not change from run to run, as for operators. Optional there too.
     hccl::ConfigValue on;
     on.value = 1;
     if (library.set_config.available() && library.set_config(hccl::kDeterministic, on) != 0)

@@ -7,8 +7,8 @@
 
 namespace dl::ascend {
 
-// Without the library of an extension, hosts do without the extension, which is better than one
-// that fails.
+// Without its library, an extension is left out: hosts can work without it, but not with one that
+// fails.
 dl_extension_t* Vendor::extensions() {
   dl_extension_t* chain = kit::kernel_extension<Vendor>(kit::graph_extension<Vendor>(nullptr));
   if (hccl_companion().present()) chain = communicator_extension(chain);

@@ -10,8 +10,8 @@
 
 namespace dl::ascend {
 
-// cubeMathType: 0 keeps the precision of the inputs, 1 allows HF32 for float32, whose precision is
-// that of TF32.
+// cubeMathType: 0 keeps the precision of the inputs; 1 allows HF32, which is as precise as TF32,
+// for float32.
 inline int64_t cube_math_type(const dl::kit::library::Call& call) {
   return dl_context_matmul_precision(call.context()) == DL_MATMUL_TF32 ? 1 : 0;
 }

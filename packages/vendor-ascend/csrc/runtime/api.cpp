@@ -95,8 +95,8 @@ Api::Result Api::properties(int index, dl_device_properties_t* all) {
   size_t free_bytes = 0, total = 0;
   if (const Result failed = memory_info(&free_bytes, &total)) return failed;
   all->total_memory = total;
-  // Kernels may read 32 bytes behind a tensor. The runtime's own allocations have them; blocks that
-  // a host carves out of them need them, too.
+  // Kernels may read 32 bytes behind a tensor. The runtime's own allocations have them; a block
+  // that a host carves out of an allocation needs them too.
   constexpr uint64_t kSpareBytes = 32;
   all->allocation_padding = kSpareBytes;
   int64_t cores = 0;

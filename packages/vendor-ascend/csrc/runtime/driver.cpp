@@ -95,7 +95,7 @@ void start() {
   if (failed != acl::kSuccess && failed != acl::kRepeatedInitialize)
     refuse("CANN's runtime does not initialize: " + describe(failed) +
            "; `npu-smi info` must work first");
-  // Results that do not change from run to run, as of the other vendors. Optional: a release
+  // Request results that do not change from run to run, as on other vendors. Optional: a release
   // without this option is used as it is.
   if (driver.set_option.available() && driver.set_option(acl::kDeterministic, 1) != acl::kSuccess)
     (void)take_error_text();

@@ -58,8 +58,8 @@ std::unique_ptr<Runtime> load() {
   if (created->sgemm == nullptr || created->dgemm == nullptr || set_threads == nullptr)
     return nullptr;
   created->wide = is_wide(library);
-  // Use one thread: OpenBLAS has its own pool, whose threads spin for a while after a product, as the
-  // host's threads do. With as many threads as processors in both, each pool waits for the other:
+  // Use one thread: OpenBLAS has its own pool, whose threads spin after a product for a while, like
+  // the host's. With as many threads as processors in both, each pool waits for the other:
   // products alternating with oneDNN's took six times as long.
   set_threads(1);
   return created;

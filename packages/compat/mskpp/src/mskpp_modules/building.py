@@ -135,5 +135,5 @@ def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_S
 
 
 def is_newer(file: Path, others: Sequence[Path]) -> bool:
-    """Return True if a file exists and is newer than the others."""
+    """Return True if a file exists and is newer than the other files."""
     return file.is_file() and all(file.stat().st_mtime > other.stat().st_mtime for other in others)

@@ -94,7 +94,7 @@ def autotune_v2(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Tune the program that a function runs, in each call.
 
-    The whole program is timed, including startup and exit. They are printed, and written
+    The whole program is timed, including startup and exit. Times are printed, and written
     to ``MSKL_AUTOTUNE_RESULTS_<time>.csv``.
 
     :param warmup_times: number of warm-up runs, 0 to 500.

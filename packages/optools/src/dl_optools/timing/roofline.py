@@ -99,7 +99,10 @@ def measure_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
 
 @dataclass(frozen=True)
 class _Measured:
-    """:ivar spread: the median repeat divided by the fastest one."""
+    """Measured rate.
+
+    :ivar spread: the median repeat divided by the fastest one.
+    """
 
     rate: float = 0.0
     spread: float = 1.0
