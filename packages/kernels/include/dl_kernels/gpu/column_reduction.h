@@ -63,7 +63,11 @@ class ColumnGroup {
     slots[me] = mine;
     barrier();
     T sum = 0;
-    for (int line = 0; line < line_; ++line) sum += slots[line * lanes_ + lane];
+    // All threads make the same number of iterations: PoCL 6 does not compile a loop correctly that
+    // begins alike and ends differently in each thread.
+    for (int line = 0; line < lines(); ++line) {
+      if (line < line_) sum += slots[line * lanes_ + lane];
+    }
     return sum;
   }
 
