@@ -1,4 +1,4 @@
-"""The page docs/reference.md: its example runs, and its declarations are those of the headers."""
+"""The page docs/reference.md: its example runs, and its declarations agree with the headers."""
 
 from __future__ import annotations
 

@@ -71,11 +71,11 @@ inline lib::View unread(const lib::Call&, const lib::View& x) { return x; }
 
 // Images: [N, C, ...] as [N, H, W, C], in CNNL's layout.
 lib::View nhwc(const lib::View& x);
-// Three dimensions: those before one, that one, and those behind it.
+// A view with three dimensions: all dimensions before `dim` as one, `dim`, and all after it as one.
 lib::View around(const lib::View& x, int64_t dim);
 // An output of a reduction with the number of dimensions of its input.
 lib::View kept(const lib::View& out, const lib::View& x, const lib::Ints& dims);
-// The first dimensions of a tensor whose others have size 1.
+// The first dimensions of a tensor whose other dimensions have size 1.
 lib::View leading(const lib::View& x, int64_t count);
 }  // namespace dl::cambricon
 

@@ -37,7 +37,7 @@ MAIN {
   std::ofstream(own) << "";
   setenv("TOY_MATH", own.c_str(), 1);
   CHECK(math.names() == std::vector<std::string>{own});
-  // In a folder that others can write to, the file is not trusted.
+  // In a folder that other users can write to, the file is not trusted.
   CHECK(chmod(own.c_str(), 0666) == 0);
   CHECK(math.names().empty());
   unlink(own.c_str());

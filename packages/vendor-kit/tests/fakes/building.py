@@ -52,7 +52,7 @@ def compile_sources(
 
 
 def link(objects: Iterable[Path], target: Path, *options: str) -> Path:
-    """Link a shared library with the name of its file, which finds others next to it."""
+    """Link a shared library with the name of its file, which finds other libraries next to it."""
     named = (f"-Wl,-soname,{target.name}", "-Wl,-z,defs", "-Wl,-rpath,$ORIGIN")
     inputs = [str(path) for path in objects]
     run([*compiler(), "-shared", "-pthread", *inputs, "-o", str(target), *named, *options, "-ldl"])

@@ -63,7 +63,7 @@ def results_in(lines: list[str]) -> list[Result]:
             key = (name, kind, dtype)
         elif "outcome" in facts and key is not None:
             told = facts["problem"]
-            # A test without comparisons failed earlier; others fail because they are listed.
+            # A test without comparisons failed earlier; other tests fail because they are listed.
             if told is None and facts["outcome"] == "failed" and facts["compared"] is None:
                 told = facts["said"]
             compared, seconds = facts["compared"] or 0, facts["seconds"]

@@ -58,7 +58,7 @@ class Judgement:
 
     :ivar measure: ``largest`` (element), ``norm``, ``own``, ``run``, or ``same``.
     :ivar error: distance from the reference; inf if the result cannot be compared.
-    :ivar allowed: allowed distance; for ``own`` and ``run``, that of the element with the largest
+    :ivar allowed: allowed distance; for ``own`` and ``run``, of the element with the largest
     ratio.
     """
 

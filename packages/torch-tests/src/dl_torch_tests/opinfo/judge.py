@@ -1,7 +1,7 @@
 """Judgment of one result: metadata equal to the CPU's, values close enough to float64's.
 
 The rule allows up to twice the CPU's own error, so a result that is bitwise equal to the CPU's
-passes without a reference, which is computed only for others.
+passes without a reference, which is computed only for other results.
 """
 
 from __future__ import annotations

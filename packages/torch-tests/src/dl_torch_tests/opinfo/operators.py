@@ -1,4 +1,4 @@
-"""Properties of single operators that the sweep needs. Running them shows all others."""
+"""Properties of single operators that the sweep needs. Running them shows other properties."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ def full_name(op: Any) -> str:
 class Judgement:
     """Rule for comparing the results of one operator.
 
-    :ivar op_class: class of the rounding bound; None: that of a reduction for results smaller than
-        the arguments, else that of an elementary function.
+    :ivar op_class: class of the rounding bound; None: reductions for results smaller than the
+        arguments, else elementary functions.
     :ivar normwise: compare errors with the largest element instead of each element.
     """
 

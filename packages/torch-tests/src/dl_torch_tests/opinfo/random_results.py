@@ -70,8 +70,8 @@ def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor, draws: int) -> s
     """Run a two-sample Kolmogorov-Smirnov test over all elements of all draws.
 
     Each empirical distribution function is within Massart's bound of the true one (see
-    ``diopi_proto.tolerance.distribution``), so those of two samples of the same distribution differ
-    by at most the sum of their bounds.
+    ``diopi_proto.tolerance.distribution``), so the functions of two samples of one distribution
+    differ by at most the sum of their bounds.
     The bound is for ``draws`` independent elements.
     """
     left, right = (np.sort(_reals(each)) for each in (got, cpu))

@@ -263,7 +263,7 @@ def values_problem(
 
     if first_problem((), with_peer=False) is None:
         return None
-    # First without allowing for the CPU's own error: that of a random result would allow
+    # First without allowing for the CPU's own error: a random result's error would allow
     # everything.
     if not judgement.varies and is_random(call, original, cpu):
         return compare_random(partial(run, call), original, got, judgement.independent)

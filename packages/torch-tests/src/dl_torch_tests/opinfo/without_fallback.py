@@ -1,8 +1,8 @@
 """Operators of OpInfo whose float32 samples all run without a fallback, listed by vendor.
 
 ``opinfo_without_fallback.txt`` of the vendor's repository has one name per line; a vendor without
-the file has no list. The lists are strict: an operator that begins to fall back fails, and
-so does one that no longer does.
+the file has no list. The lists are strict: a listed operator that falls back fails, and
+so does an unlisted one that does not.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // A stream of a fake driver: a queue with one thread, which never ends, and points in the queue
-// that others can wait for.
+// that other queues and the host can wait for.
 #ifndef DL_FAKES_WORK_QUEUE_H_
 #define DL_FAKES_WORK_QUEUE_H_
 

@@ -83,7 +83,7 @@ class Tensor {
 // Returns a tensor that an operator of the engine made; it is valid during the call.
 Tensor view_of(diopiConstTensorHandle_t handle);
 Tensor empty(const Sizes& sizes, Dtype dtype);
-// Returns a tensor with the shape of another.
+// Returns a tensor with the shape of another tensor.
 inline Tensor empty_like(const Tensor& other) { return empty(other.sizes(), other.dtype()); }
 Tensor filled(const Sizes& sizes, Dtype dtype, double value);
 // Copies with conversion of the dtype; `from` broadcasts.
@@ -159,7 +159,7 @@ class Handles {
 };
 
 // A generator of the contract. For the same seed, its numbers differ from the contract's numbers,
-// as those of the libraries do.
+// as the libraries' numbers do.
 struct Generator {
   explicit Generator(int64_t seed, int64_t offset);
   operator diopiGeneratorHandle_t() { return reinterpret_cast<diopiGeneratorHandle_t>(&prefix); }

@@ -79,8 +79,8 @@ class Memory {
   // Finds the allocation that contains an address. Returns false if there is none.
   bool range(const void* address, void** begin, size_t* bytes);
 
-  // Exports an allocation, by its address, and maps one of another process. Return false or null if
-  // the argument is not one.
+  // Export an allocation by its address, and map another process's by its handle. Return false or
+  // null if the argument is invalid.
   bool share(const void* address, IpcHandle* handle);
   void* attach(const IpcHandle& handle);
   bool detach(void* address);

@@ -33,8 +33,8 @@ class Measurement:
 
     :ivar outputs: largest distance of loss or output from float64's, in units of the allowed
         distance: at most 1 if they are right.
-    :ivar gradients: the same for the gradients.
-    :ivar weights: the same for weights and buffers after the step.
+    :ivar gradients: largest such distance of a gradient.
+    :ivar weights: largest such distance of a weight or buffer after the step.
     :ivar losses: losses of ten steps on one batch.
     :ivar native: share of leaf operator calls in the vendor's code, 0 to 1.
     :ivar calls: number of leaf operator calls of the eleven steps.

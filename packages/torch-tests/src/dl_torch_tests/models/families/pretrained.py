@@ -32,7 +32,7 @@ def pretrained(model: str, **settings: Any) -> Callable[[], nn.Module]:
         _settle(config)
         made: nn.Module = kind(config)
         for weight in made.parameters():
-            # Routers that start at zero rate all experts equally; each device might choose others.
+            # Routers that start at zero rate all experts equally: devices might choose other ones.
             if weight.ndim > 1 and not weight.any():
                 nn.init.normal_(weight, std=INITIALIZER_RANGE)
         return made

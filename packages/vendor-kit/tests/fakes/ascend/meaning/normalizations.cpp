@@ -75,7 +75,7 @@ MEANING(BatchNormBackward) {
   of_bias.finish();
 }
 MEANING(BatchNormStats) { RUN(diopiBatchNormStats, mean, invstd, input, eps); }
-// mean, invstd and counts are those of the processes; meanAll and invstdAll combine them.
+// mean, invstd and counts have a row for each process; meanAll and invstdAll combine them.
 MEANING(BatchNormGatherStatsWithCounts) {
   const Dtype inner = accumulated(input.dtype());
   const Converted running_mean(runningMean, inner), running_variance(runningVar, inner);
@@ -119,7 +119,7 @@ MEANING(GroupNormBackward) {
       if_wanted(outputMask[1], gradGammaOut), if_wanted(outputMask[2], gradBetaOut), gradOut, input,
       gamma, mean, rstd, group);
 }
-// rstdOut has the leading dimensions of x, and 1 for those of gamma.
+// rstdOut has the leading dimensions of x, and 1 in place of gamma's dimensions.
 MEANING(RmsNorm) {
   RUN(diopiRMSNorm, yOut, rstdOut, x, Ints{true, gamma.sizes()}, gamma.to(x.dtype()), nullptr,
       epsilon);

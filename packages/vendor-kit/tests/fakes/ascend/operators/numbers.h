@@ -10,7 +10,7 @@ namespace fake_aclnn {
 
 // Reads the value that `memory` points to; false for a dtype that a scalar cannot have.
 bool read_scalar(const void* memory, int dtype, aclScalar* scalar);
-// Returns the dtype of the contract; diopi_dtype_unsupported for others.
+// Returns the dtype of the contract; diopi_dtype_unsupported if it has none.
 diopiDtype_t contract_dtype(int dtype);
 // Returns the dtype's name, for messages.
 const char* dtype_name(int dtype);

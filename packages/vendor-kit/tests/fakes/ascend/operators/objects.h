@@ -1,4 +1,4 @@
-// Tensors, scalars, arrays and lists that a program creates, and the register of those alive.
+// Tensors, scalars, arrays and lists that a program creates, and the register of live ones.
 #pragma once
 
 #include <memory>

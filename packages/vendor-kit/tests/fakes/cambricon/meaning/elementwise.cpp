@@ -193,7 +193,7 @@ MEANING(ActivationForward) {
       refuse_because("the mode is not simulated");
   }
 }
-// Modes whose gradient needs the output take y, the others x.
+// Modes whose gradient needs the output take y, all other modes x.
 MEANING(ActivationBackward) {
   demand_same(diff_y, diff_x);
   demand(!alpha && !beta, "alpha and beta are not simulated");

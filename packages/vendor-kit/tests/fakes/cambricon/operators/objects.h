@@ -1,4 +1,4 @@
-// Handles and descriptors that a program creates, and the register of those alive.
+// Handles and descriptors that a program creates, and the register of live ones.
 #pragma once
 
 #include <memory>
