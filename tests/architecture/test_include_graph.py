@@ -29,7 +29,7 @@ Edge = tuple[str, str]
 class Layers:
     """The layers of the folders of one package.
 
-    :ivar folders: folders in which includes are looked up, and which names of files leave out.
+    :ivar folders: folders in which includes are looked up; names of files are relative to them.
     :ivar entries: the content of layers.yaml.
     :ivar ignored: files that a build has copied there from other packages.
     """

@@ -1,8 +1,8 @@
 """Tests of an operator are in files named after its family: `test_<family>.py`,
 `test_<family>_<part>.py`.
 
-This shows which tests to run after a change to an operator. The numerical tests are those of the
-reference vendor.
+This shows which tests to run after a change to an operator. The reference vendor has the
+numerical tests.
 """
 
 from __future__ import annotations

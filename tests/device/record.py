@@ -4,7 +4,7 @@ Runs all on dl:0, which DL_VENDORS selects, and writes
 
 - ``known_failures.txt`` of dl-torch-tests and ``tests/device_known_failures.txt`` of the vendor's
 package: each failure with its cause, grouped by cause. Existing causes are kept; causes.py provides
-the others;
+all new ones;
 - ``packages/core/docs/device-tests.md``: the pass rates by kind, and the causes.
 
 Review the differences before committing them: a new test in a list has begun to fail.

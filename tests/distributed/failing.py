@@ -1,4 +1,4 @@
-"""Programs for the ranks that end with errors; those that catch the errors return the text."""
+"""Programs for the ranks that end with errors, or that catch errors and return their text."""
 
 from __future__ import annotations
 

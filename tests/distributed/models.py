@@ -178,7 +178,7 @@ def dtensors() -> None:
 
 
 def checkpoints(folder: str) -> None:
-    """Save a checkpoint in shards, and load it in the same shards, in others, and whole."""
+    """Save a checkpoint in shards, and load it in the same shards, in other shards, and whole."""
 
     def sharded(seed: int) -> nn.Module:
         made = model()

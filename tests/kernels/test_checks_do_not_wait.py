@@ -94,7 +94,7 @@ class Call:
         return Generator(1)
 
 
-# The wrong value is in the middle, so that threads of its block and of others run past it, and
+# The wrong value is in the middle, so that threads of its block and of other blocks pass it, and
 # occurs twice, so that the reported position is not accidental.
 MANY = [0, 1, 2] * 30 + [5, -7, BIG] + [2] * 70
 

@@ -1,5 +1,5 @@
 """Models trained through the host code of dl-vendor-cuda and dl-vendor-rocm, on fake
-drivers: dl-gpu-sim's, and that of a dl-vendor-rocm which is built for simulated GPUs.
+drivers: dl-gpu-sim's driver, and the driver in a dl-vendor-rocm that is built for simulated GPUs.
 
 A step is as accurate as the CPU's, has as many native operators as vendor cpu, and the host waits
 within it only for values that the model itself reads.

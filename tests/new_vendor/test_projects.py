@@ -45,7 +45,7 @@ def test_project_builds_conforms_and_trains(kind: str, memory: str, tmp_path: Pa
     counted = re.search(r"on the device: (\d+)\n.*to the CPU: (\d+)\n", said)
     assert counted is not None, said
     assert int(counted[1]) > 0
-    # The others have seven operators.
+    # Projects of all other kinds have seven operators.
     assert (int(counted[2]) == 0) == (kind == "kernels")
     # Copies within the device need no operator, so that chips of float32 copy all dtypes.
     assert project.run("-c", COPIES) == "copied\n"

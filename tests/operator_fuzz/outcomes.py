@@ -172,7 +172,7 @@ def writes_to_shared_memory(difference: Difference) -> bool:
 
 def strides_address_nothing(difference: Difference) -> bool:
     """Return True if strides differ in dimensions of size 1 alone, or in tensors without elements,
-    and the CPU's are not the meta kernel's either."""
+    and the CPU's strides differ from the meta kernel's, too."""
     found = re.search(r"CPU (\(.*?\)), meta (\(.*?\))$", difference.text)
     agrees_with_meta = found is not None and found[1] == found[2]
     return not agrees_with_meta and strides_of_size_1_differ(difference, or_of_empty=True)
@@ -193,8 +193,8 @@ def strides_of_size_1_differ(difference: Difference, *, or_of_empty: bool = Fals
 
 
 def is_singular_to_one(difference: Difference) -> bool:
-    """Return True if one of both meets a pivot that is 0 where the other's is rounding: the matrix
-    is singular to its precision, or what follows from it is huge or not finite."""
+    """Return True if one device meets a pivot of 0 where the other device has a rounding error: the
+    matrix is singular to its precision, or the other device's results are huge or not finite."""
     refused, computed = difference.cpu, difference.got
     if refused.error is None:
         refused, computed = computed, refused
@@ -215,8 +215,8 @@ def cancels(difference: Difference) -> bool:
 
 
 def cancels_where_finite(difference: Difference) -> bool:
-    """Return True if one of both is not finite wherever they differ, or both are what is left of
-    the largest finite argument."""
+    """Return True if, wherever the results differ, a result is not finite, or the difference is
+    rounding of the largest finite argument alone."""
     return infinite_or_nan(difference) or (
         has_infinite_or_nan_input(difference)
         and all(

@@ -77,7 +77,7 @@ def _overflows(have: Any, want: Any, reference: Any, larger: Any) -> torch.Tenso
     peer, exact = to_host(want), to_host(reference)
     rounded = exact.to(peer.dtype)
     where = ~peer.isfinite() & ~same_elements(peer, rounded)
-    # Terms leave the range, and what is left of them depends on the order in which they are added.
+    # Terms leave the range, and the result depends on the order in which they are added.
     if isinstance(larger, torch.Tensor) and larger.shape == want.shape:
         where |= ~to_host(larger).isfinite()
     return where

@@ -16,9 +16,9 @@ from .judge import Difference
 
 
 def is_another_factorization(difference: Difference) -> bool:
-    """Return True if a pivot differs because several elements are largest but for rounding.
+    """Return True if a pivot differs because several elements are equally large up to rounding.
 
-    The matrix is then P @ L @ U for both, and no element of L is larger than 1 but for rounding.
+    The matrix is then P @ L @ U for both, and elements of L exceed 1 by rounding at most.
     """
     matrix = to_host(difference.call.arguments[0])
     outcomes = (difference.got, difference.cpu)

@@ -159,7 +159,7 @@ def _other_forms(overload: str) -> list[str]:
 
 
 def _fitting(schema: Any, source: Any, bound: Bound) -> Bound | None:
-    """Return the arguments of a call that another form takes; None if it needs others."""
+    """Return the arguments of a call that another form takes; None if it needs more arguments."""
     types = {argument.name: _kind(argument) for argument in source.arguments}
     taken = {argument.name for argument in schema.arguments}
     outs = {argument.name for argument in source.arguments if argument.is_out}

@@ -1,6 +1,6 @@
 """Arguments of the overloads of torch's dispatcher, recorded by running operators on the CPU.
 
-The operators are OpInfo's, with their gradients, and those of this folder's own tables of cases.
+The operators are OpInfo's, with their gradients, and the operators in this folder's own tables.
 """
 
 from __future__ import annotations

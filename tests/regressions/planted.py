@@ -33,7 +33,7 @@ NAMES = (
 
 
 class Planted:
-    """A folder with an attacker's modules, and the record of those that ran."""
+    """A folder with an attacker's modules, and the record of modules that ran."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "planted"

@@ -71,7 +71,7 @@ def test_views_of_strided_bytes_are_read_alike() -> None:
 
 
 def with_bools(op: Any) -> list[tuple[torch.dtype, Arguments]]:
-    """Return some samples with bools among their tensors: as operands, and as masks of others."""
+    """Return some samples with bools among their tensors: as operands, and as masks of operands."""
     found: list[tuple[torch.dtype, Arguments]] = []
     for dtype in (torch.bool, torch.float32):
         if dtype not in op.dtypes:

@@ -1,4 +1,4 @@
-"""Nothing runs code from the current folder, or from a folder that others can write to."""
+"""Nothing runs code from the current folder, or from a folder that other users can write to."""
 
 from __future__ import annotations
 

@@ -215,6 +215,6 @@ assert torch.ones(2, device="dl:63").sum().item() == 2
     assert "stub has 1000 devices, of which only the first 63 are visible" in warning
     doctor = "import sys; from dl_core.cli import main; print(main(['doctor']))"
     said = output(doctor, **variables)
-    # The others are the slots that the stub lacks.
+    # The other two problems are slots that the stub lacks.
     assert said.endswith("\n1") and "Problems: 3\n" in said and "- stub has 1000 devices" in said
     assert "dl:63" in said

@@ -1,6 +1,6 @@
 """Every operator that writes to an argument, with every way of sharing that argument's memory.
 
-dl rejects what torch's CPU rejects; otherwise dl's result equals that of the call with separate
+dl rejects what torch's CPU rejects; otherwise dl's result equals its result for separate
 tensors. The list of exceptions is strict, and each has its cause.
 """
 

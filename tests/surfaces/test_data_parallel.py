@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PyTorch is not compiled with NCC
 
 
 def trained(model: nn.Module, plain: nn.Module, x: torch.Tensor) -> None:
-    """Check that outputs and gradients equal those of the model alone."""
+    """Check that outputs and gradients equal the outputs and gradients of the model alone."""
     result = model(x)
     expected = plain(x.to("dl:0"))
     assert result.device == torch.device("dl", 0)

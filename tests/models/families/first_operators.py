@@ -84,7 +84,7 @@ def contract_operators() -> dict[str, str]:
 
 
 def measure(family: Family, operators: Mapping[str, str]) -> Calls:
-    """Count the calls of a training step; overloads that are composed of others do not count."""
+    """Count the calls of a training step; composed overloads do not count."""
     step, found = family.step(), Calls()
     torch.dl.reset_native_stats()
     with torch.dl.profile_operators():

@@ -1,4 +1,4 @@
-"""Families that are wrong on dl fail with the wrong result; those that test nothing fail, too."""
+"""Families that are wrong on dl fail with the wrong result; families that test nothing fail."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ControlError(RuntimeError):
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of a device since creation of the instance; ``live_bytes`` is of requested bytes."""
+    """Counters of a device since creation of the instance; ``live_bytes`` are requested bytes."""
 
     items_enqueued: int
     items_started: int
