@@ -48,3 +48,22 @@ def test_products_are_shorter_only_where_the_user_allows_it(
     simulated_vendor.with_variables(FAKE_ACLNN_LOG=str(log)).run(PRECISIONS)
     lines = [x for x in log.read_text(encoding="utf-8").splitlines() if "cubeMathType" in x]
     assert [line for line, _ in groupby(lines)] == ["cubeMathType 0", "cubeMathType 1"]
+
+
+STRIDED_LISTS = """
+values = np.arange(12, dtype=np.float32)
+x = vendor.tensor(values).as_strided((3, 4), (1, 3))
+y = vendor.tensor(np.zeros(12, np.float32)).as_strided((3, 4), (1, 3))
+vendor.op.ForeachmulScalar([y], [x], 3.0)
+assert (y.numpy() == 3 * values.reshape(4, 3).T).all(), y.numpy()
+"""
+
+
+def test_functions_for_contiguous_lists_get_copies(
+    simulated_vendor: SimulatedVendor, tmp_path: Path
+) -> None:
+    log = tmp_path / "calls.txt"
+    simulated_vendor.with_variables(FAKE_ACLNN_LOG=str(log)).run_on_vendor(STRIDED_LISTS)
+    calls = log.read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith("aclnnForeachMulScalarV2") for line in calls), calls
+    assert not any(line.startswith("misuse") for line in calls), calls

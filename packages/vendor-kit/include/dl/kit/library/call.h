@@ -158,12 +158,12 @@ class Plan {
         }
         if ((!facts.strided || view->contiguous_only) && !view->is_contiguous())
           *view = contiguous(facts, *view, after);
-      } else if (const Views* views = std::get_if<Views>(&argument.value)) {
+      } else if (Views* views = std::get_if<Views>(&argument.value)) {
         is_empty = is_empty && !facts.writes;
-        for (const View& each : *views) {
+        for (View& each : *views) {
           check(function, facts, each);
-          if (!facts.strided && !each.is_contiguous())
-            refuse(std::string(function.name) + " takes contiguous tensors in " + facts.name);
+          if (!facts.strided && each.numel() != 0 && !each.is_contiguous())
+            each = contiguous(facts, each, after);
         }
       }
     }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../operators/objects.h"
 #include "arguments.gen.h"
 
 using namespace fake_aclnn;
@@ -197,6 +198,12 @@ void demand_no_dropout(const Tensor& mask, double keep) {
   demand(!mask && keep == 1, "dropout inside attention is not simulated");
 }
 
+// 0: precise; 1: fast; 2 and 3: the same, with rows that the mask hides as a whole.
+void check_precision(int64_t inner) {
+  demand(inner >= 0 && inner <= 3, "innerPrecise is not from 0 to 3");
+  log_line("innerPrecise " + std::to_string(inner));
+}
+
 // The rows of sequence b of a tensor [tokens, heads, width], as [1, heads, rows, width].
 Tensor sequence_of(const Tensor& tensor, int64_t start, int64_t end) {
   return tensor.narrow(0, start, end - start).permute({1, 0, 2}).unsqueeze(0);
@@ -225,6 +232,7 @@ Tensor mask_part(const Tensor& mask, int64_t sparse, int64_t queries, int64_t ke
 
 MEANING(FlashAttentionScore) {
   demand_no_dropout(dropMaskOptional, keepProb);
+  check_precision(innerPrecise);
   demand(!prefixOptional.present, "prefixes are not simulated");
   const int64_t width = head_width(query, inputLayout, headNum);
   const Problem problem(by_heads(query, inputLayout, width), by_heads(key, inputLayout, width),
@@ -244,6 +252,7 @@ MEANING(FlashAttentionScore) {
 }
 MEANING(FlashAttentionScoreGrad) {
   demand_no_dropout(dropMaskOptional, keepProb);
+  check_precision(innerPrecise);
   demand(!prefixOptional.present, "prefixes are not simulated");
   const int64_t width = head_width(query, inputLayout, headNum);
   const Problem problem(by_heads(query, inputLayout, width), by_heads(keyIn, inputLayout, width),
@@ -265,6 +274,7 @@ MEANING(FlashAttentionScoreGrad) {
 // Sequences of different lengths, concatenated: [tokens, heads, width].
 MEANING(FlashAttentionVarLenScore) {
   demand_no_dropout(dropMaskOptional, keepProb);
+  check_precision(innerPrecise);
   demand(inputLayout == "TND" && query.rank() == 3, "inputLayout is not TND");
   demand(query.size(1) == headNum, "headNum is not the number of heads of query");
   demand(!prefixOptional.present && !realShiftOptional, "this option is not simulated");
@@ -289,6 +299,7 @@ MEANING(FlashAttentionVarLenScore) {
 }
 MEANING(FlashAttentionUnpaddingScoreGrad) {
   demand_no_dropout(dropMaskOptional, keepProb);
+  check_precision(innerPrecise);
   demand(inputLayout == "TND" && query.rank() == 3, "inputLayout is not TND");
   demand(query.size(1) == headNum, "headNum is not the number of heads of query");
   demand(!prefixOptional.present && !pseShiftOptional, "this option is not simulated");

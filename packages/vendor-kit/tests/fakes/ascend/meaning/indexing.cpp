@@ -148,6 +148,7 @@ MEANING(Unique2) {
 }
 // onValue where a class along axis equals self, else offValue.
 MEANING(OneHot) {
+  demand(onValue.numel() == 1 && offValue.numel() == 1, "onValue or offValue is not one element");
   const int64_t place = axis < 0 ? axis + self.rank() + 1 : axis;
   Sizes sizes = self.sizes();
   sizes.insert(sizes.begin() + place, numClasses);
