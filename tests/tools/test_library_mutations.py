@@ -93,6 +93,11 @@ def test_only_calls_that_share_written_tensors_have_an_order(folder: Path) -> No
     sized = effects("toyAdd(input, reshaped(bias, [size(out, 0)]), $t)")
     assert not first.conflicts(sized)  # type: ignore[attr-defined]
     assert effects("toyAdd(") is None
+    # Opposite conditions are never true for both calls.
+    equal, other = effects("toyAdd(out, bias, $t) if bias and n == 0"), first
+    assert other.conflicts(equal)  # type: ignore[attr-defined]
+    assert not effects("toyAdd(input, bias, out) if n != 0").conflicts(equal)  # type: ignore[attr-defined]
+    assert not effects("toyAdd(input, bias, out) if not bias").conflicts(equal)  # type: ignore[attr-defined]
 
 
 def test_facts_are_changed_alone(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dl_vendor_kit.library.arguments import targets
 from dl_vendor_kit.library.expressions import (
@@ -19,19 +19,29 @@ from dl_vendor_kit.library.expressions import (
 )
 from dl_vendor_kit.library.model import Library, Text
 
+from .expressions import render
+
 _VALUES = ("dtype", "int", "bool", "ints")
 """Kinds of queries, which read no elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Parameters and temporaries that a call reads, and those that it writes."""
+    """Parameters and temporaries that a call reads, and those that it writes.
+
+    :ivar conditions: texts of the conditions that must all be true.
+    :ivar opposites: texts of conditions one of which is true if the call is left out.
+    """
 
     reads: frozenset[str]
     writes: frozenset[str]
+    conditions: frozenset[str] = frozenset()
+    opposites: frozenset[str] = frozenset()
 
     def conflicts(self, other: Effects) -> bool:
         """Return True if the result depends on the order of two calls."""
+        if self.conditions & other.opposites:
+            return False
         return bool(
             self.writes & (other.reads | other.writes) or other.writes & (self.reads | self.writes)
         )
@@ -40,9 +50,11 @@ class Effects:
 def effects_of(library: Library, text: Text) -> Effects | None:
     """Return the effects of a call; None if its text is invalid."""
     try:
-        call = parse_step(text.text).call
+        step = parse_step(text.text)
     except ExpressionError:
         return None
+    call = step.call
+    parts = [] if step.condition is None else [*_conjuncts(step.condition)]
     reads: set[str] = set()
     writes: set[str] = set()
     for argument, (is_read, is_written) in zip(
@@ -53,7 +65,30 @@ def effects_of(library: Library, text: Text) -> Effects | None:
             reads |= names
         if is_written:
             writes |= names
-    return Effects(frozenset(reads), frozenset(writes))
+    return Effects(
+        frozenset(reads),
+        frozenset(writes),
+        frozenset(render(part) for part in parts),
+        frozenset(render(_opposite(part)) for part in parts),
+    )
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    match condition:
+        case Operation(operator="and", operands=parts):
+            for part in parts:
+                yield from _conjuncts(part)
+        case _:
+            yield condition
+
+
+def _opposite(condition: Expression) -> Expression:
+    match condition:
+        case Operation(operator="not", operands=(operand,)):
+            return operand
+        case Operation(operator="==" | "!=" as operator):
+            return replace(condition, operator="!=" if operator == "==" else "==")
+    return Operation(condition.column, "not", (condition,))
 
 
 def _directions(library: Library, call: Call) -> list[tuple[bool, bool]]:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from dl_vendor_kit.library import emit, emit_functions
 from dl_vendor_kit.library.arguments import targets
 from dl_vendor_kit.library.check import check
-from dl_vendor_kit.library.expressions import ExpressionError, Name, parse, parse_step
+from dl_vendor_kit.library.expressions import (
+    Call,
+    ExpressionError,
+    Literal,
+    Name,
+    parse,
+    parse_step,
+)
 from dl_vendor_kit.library.model import Case, Data, Entry, Library, Text
 
 from .effects import effects_of
@@ -141,18 +148,22 @@ def _of_keys(case: Case) -> Iterator[tuple[str, str, Case]]:
 
 def _of_facts(library: Library, entry: Entry) -> Iterator[tuple[str, str, Library]]:
     """Return mutations of the facts about the functions that an operator calls."""
-    called = {
-        step.function: None
-        for case in entry.cases
-        for text in case.calls
-        for step in [parse_step(text.text).call]
-        if not step.helper
-    }
-    for name in called:
+    calls: dict[str, list[Call]] = {}
+    for case in entry.cases:
+        for text in case.calls:
+            call = parse_step(text.text).call
+            if not call.helper:
+                calls.setdefault(call.function, []).append(call)
+    for name, found in calls.items():
         function = library.functions.get(name)
         if function is None:
             continue
-        given = {x.argument.name for x in targets(library, function)}
+        given = {
+            target.argument.name
+            for call in found
+            for target, value in zip(targets(library, function), call.arguments, strict=False)
+            if value != Literal(value.column, None)
+        }
         for i, argument in enumerate(function.arguments):
             wrong = []
             if not argument.strided:

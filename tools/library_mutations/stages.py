@@ -22,6 +22,10 @@ from .mutations import Mutation
 
 SECONDS = 20.0
 """Timeout of a case in seconds."""
+PRECISIONS = ("cubeMathType", "innerPrecise")
+"""First words of logged lines about the precision that a call allows, which fakes do not lower."""
+LOGS = ("FAKE_ACLNN_LOG", "FAKE_CNNL_LOG")
+"""Variables with the path of a file to which a fake library writes its calls and their misuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ def simulated_driver(vendor: str) -> dict[str, str]:
 class Conformance:
     """The conformance suite on the vendor's sources with the mutated operator.
 
-    Only the operator's own cases run, in a random order, until one gets worse.
+    Only the operator's own cases run, in a random order, until one gets worse, or the fake library
+    reports what a device would answer with other results, or a crash: misuse, or a call that allows
+    another precision.
 
     :param variables: environment variables that select a simulated driver.
     """
@@ -88,20 +94,24 @@ class Conformance:
         self._builds = builds
         self._variables = dict(variables)
         self._memory = builds.folder / "expected.json"
-        self._expected: dict[str, dict[str, str]] = {}
+        self._expected: dict[str, dict[str, list[str]]] = {}
         if self._memory.is_file():
             self._expected = json.loads(self._memory.read_text(encoding="utf-8"))
 
-    def expected(self, operator: str) -> dict[str, str]:
-        """Return the outcomes of the original operator's cases that can get worse."""
+    def expected(self, operator: str) -> dict[str, list[str]]:
+        """Return the status and the precisions of the original operator's cases that can get
+        worse."""
         if operator not in self._expected:
             # Calls of models are the same calls with larger tensors.
             names = [x.name for x in cases_of(operator) if not x.models]
-            found = {x.name: x.status for x in self._run(self._builds.original(), names)}
-            kept = {k: v for k, v in found.items() if v in ("passed", "unsupported")}
-            order = sorted(kept)
+            found = {
+                outcome.name: [outcome.status, *_precisions(lines)]
+                for outcome, lines in self._run(self._builds.original(), names)
+                if not _misuse(lines) and outcome.status in ("passed", "unsupported")
+            }
+            order = sorted(found)
             random.Random(operator).shuffle(order)
-            self._expected[operator] = {name: kept[name] for name in order}
+            self._expected[operator] = {name: found[name] for name in order}
             self._memory.write_text(json.dumps(self._expected, indent=1), encoding="utf-8")
         return self._expected[operator]
 
@@ -113,23 +123,40 @@ class Conformance:
             except CompilerError as error:
                 return f"the compiler refuses it: {error}"
             try:
-                for outcome in self._run(library, expected):
+                for outcome, lines in self._run(library, expected):
+                    if _misuse(lines):
+                        return f"{outcome.name}: the fake library reports {_misuse(lines)}"
                     # A case that was declined may be declined for another reason, or pass.
-                    was = expected[outcome.name]
+                    was, *precisions = expected[outcome.name]
                     if outcome.status == "failed" or (
                         was == "passed" and outcome.status != "passed"
                     ):
                         return f"{outcome.name}: {outcome.status}: {outcome.cause or '-'}"
+                    if was == "passed" and precisions != _precisions(lines):
+                        return f"{outcome.name}: the calls allow another precision"
             except WorkerError as error:
                 return str(error)
         return ""
 
-    def _run(self, library: Path, names: Iterable[str]) -> Iterator[Outcome]:
+    def _run(self, library: Path, names: Iterable[str]) -> Iterator[tuple[Outcome, list[str]]]:
+        """Yield the outcome of each case, and the lines that the fake library logged."""
         target = replace(of_library(str(library)), simulated=self._variables)
-        environ = {**worker_environ(1), **self._variables}
-        runner = CaseRunner(target, seconds=SECONDS, environ=environ)
-        try:
-            for name in names:
-                yield runner.run(name)
-        finally:
-            runner.leave()
+        with tempfile.NamedTemporaryFile(dir=self._builds.folder, suffix=".log") as log:
+            logs = dict.fromkeys(LOGS, log.name)
+            environ = {**worker_environ(1), **self._variables, **logs}
+            runner = CaseRunner(target, seconds=SECONDS, environ=environ)
+            try:
+                for name in names:
+                    outcome = runner.run(name)
+                    yield outcome, log.read().decode(errors="replace").splitlines()
+            finally:
+                runner.leave()
+
+
+def _misuse(lines: Iterable[str]) -> str:
+    """Return the first misuse in a log; empty if there is none."""
+    return next((line for line in lines if line.startswith("misuse: ")), "")
+
+
+def _precisions(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line.startswith(PRECISIONS)]
