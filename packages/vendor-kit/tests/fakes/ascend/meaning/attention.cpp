@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "../operators/objects.h"
 #include "arguments.gen.h"
+#include "precision.h"
 
 using namespace fake_aclnn;
 
@@ -198,12 +198,6 @@ void demand_no_dropout(const Tensor& mask, double keep) {
   demand(!mask && keep == 1, "dropout inside attention is not simulated");
 }
 
-// 0: precise; 1: fast; 2 and 3: the same, with rows that the mask hides as a whole.
-void check_precision(int64_t inner) {
-  demand(inner >= 0 && inner <= 3, "innerPrecise is not from 0 to 3");
-  log_line("innerPrecise " + std::to_string(inner));
-}
-
 // The rows of sequence b of a tensor [tokens, heads, width], as [1, heads, rows, width].
 Tensor sequence_of(const Tensor& tensor, int64_t start, int64_t end) {
   return tensor.narrow(0, start, end - start).permute({1, 0, 2}).unsqueeze(0);
@@ -232,7 +226,7 @@ Tensor mask_part(const Tensor& mask, int64_t sparse, int64_t queries, int64_t ke
 
 MEANING(FlashAttentionScore) {
   demand_no_dropout(dropMaskOptional, keepProb);
-  check_precision(innerPrecise);
+  check_inner(innerPrecise);
   demand(!prefixOptional.present, "prefixes are not simulated");
   const int64_t width = head_width(query, inputLayout, headNum);
   const Problem problem(by_heads(query, inputLayout, width), by_heads(key, inputLayout, width),
@@ -252,7 +246,7 @@ MEANING(FlashAttentionScore) {
 }
 MEANING(FlashAttentionScoreGrad) {
   demand_no_dropout(dropMaskOptional, keepProb);
-  check_precision(innerPrecise);
+  check_inner(innerPrecise);
   demand(!prefixOptional.present, "prefixes are not simulated");
   const int64_t width = head_width(query, inputLayout, headNum);
   const Problem problem(by_heads(query, inputLayout, width), by_heads(keyIn, inputLayout, width),
@@ -274,7 +268,7 @@ MEANING(FlashAttentionScoreGrad) {
 // Sequences of different lengths, concatenated: [tokens, heads, width].
 MEANING(FlashAttentionVarLenScore) {
   demand_no_dropout(dropMaskOptional, keepProb);
-  check_precision(innerPrecise);
+  check_inner(innerPrecise);
   demand(inputLayout == "TND" && query.rank() == 3, "inputLayout is not TND");
   demand(query.size(1) == headNum, "headNum is not the number of heads of query");
   demand(!prefixOptional.present && !realShiftOptional, "this option is not simulated");
@@ -299,7 +293,7 @@ MEANING(FlashAttentionVarLenScore) {
 }
 MEANING(FlashAttentionUnpaddingScoreGrad) {
   demand_no_dropout(dropMaskOptional, keepProb);
-  check_precision(innerPrecise);
+  check_inner(innerPrecise);
   demand(inputLayout == "TND" && query.rank() == 3, "inputLayout is not TND");
   demand(query.size(1) == headNum, "headNum is not the number of heads of query");
   demand(!prefixOptional.present && !pseShiftOptional, "this option is not simulated");
@@ -399,7 +393,8 @@ MEANING(IncreFlashAttentionV4) {
       const Tensor lines = attenMask.reshape({attenMask.size(0), attenMask.size(-1)});
       hidden = lines.narrow(0, lines.size(0) == 1 ? 0 : b, 1).narrow(1, 0, length);
     }
-    const Problem problem(q.narrow(0, b, 1), k, v, scaleValue, {hidden, 1, 0, 0}, Tensor());
+    const Problem problem(q.narrow(0, b, 1), k, v, scaleValue, {hidden, hidden ? 1 : 0, 0, 0},
+                          Tensor());
     const Tensor rows = result.narrow(0, b, 1);
     const Block out(empty(rows.sizes(), diopi_dtype_float64));
     attend(problem, out, nullptr, nullptr);

@@ -1,5 +1,6 @@
 // Pooling.
 #include "arguments.gen.h"
+#include "precision.h"
 
 using namespace fake_aclnn;
 
@@ -33,10 +34,12 @@ Ints stride_or(const Ints& stride, const Ints& kernel) {
 }  // namespace
 
 MEANING(AvgPool2d) {
+  check_cube(cubeMathType);
   RUN(diopiAvgPool2d, out, self, kernelSize, stride_or(strides, kernelSize), paddings, ceilMode,
       countIncludePad, Divisor(divisorOverride));
 }
 MEANING(AvgPool2dBackward) {
+  check_cube(cubeMathType);
   RUN(diopiAvgPool2dBackward, gradInput, gradOutput, self, kernelSize,
       stride_or(stride, kernelSize), padding, ceilMode, countIncludePad, Divisor(divisorOverride));
 }

@@ -1,16 +1,10 @@
 // Matrix products, convolutions and linear algebra.
-#include "../operators/objects.h"
 #include "arguments.gen.h"
+#include "precision.h"
 
 using namespace fake_aclnn;
 
 namespace {
-
-// 0: keep the dtype; 1: float32 may become HF32; 2: float16; 3: HF32; 4: sums in float32.
-void check_cube(int64_t type) {
-  demand(type >= 0 && type <= 4, "cubeMathType is not from 0 to 4");
-  log_line("cubeMathType " + std::to_string(type));
-}
 
 // Turns a line into an image with one row: another dimension before the last one.
 Tensor as_image(const Tensor& tensor) { return tensor ? tensor.unsqueeze(-2) : tensor; }
