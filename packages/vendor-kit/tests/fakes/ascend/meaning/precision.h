@@ -16,7 +16,7 @@ inline void check_cube(int64_t type) {
   log_line("cubeMathType " + std::to_string(type));
 }
 
-// Of attention. 0: precise; 1: fast; 2 and 3: the same, with rows that the mask hides as a whole.
+// Attention is precise (0) or fast (1); 2 and 3: the same, for rows that the mask hides as a whole.
 inline void check_inner(int64_t inner) {
   demand(inner >= 0 && inner <= 3, "innerPrecise is not from 0 to 3");
   log_line("innerPrecise " + std::to_string(inner));
