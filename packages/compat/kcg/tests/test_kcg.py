@@ -256,7 +256,7 @@ print(OpProxy.GetOpCallCounts().get(matmul.MatmulOp.__name__, 0))
 def test_the_first_device_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen: list[int] = []
     utils = importlib.import_module("kcg.ModelUtils")
-    monkeypatch.setattr(utils, "toolchain", lambda device: None)
+    monkeypatch.setattr(utils, "dialect", lambda device: None)
     monkeypatch.setattr(torch.dl, "set_device", chosen.append)
     kcg.DeviceInfo.init_cuda([3, 1])
     assert chosen == [3]

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .gemm import toolchain
+from .gemm import dialect
 
 __all__ = [
     "CustomLinear",
@@ -105,6 +105,6 @@ class DeviceInfo:
         :raises KcgError: a device does not exist, or cannot run kernels.
         """
         for each in devices:
-            toolchain(each)
+            dialect(each)
         if devices:
             torch.dl.set_device(devices[0])  # type: ignore[attr-defined]

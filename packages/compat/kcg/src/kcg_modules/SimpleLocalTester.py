@@ -14,6 +14,7 @@ from dl_autotune.strategies import STRATEGIES, Exhaustive, Strategy, make_strate
 
 from .errors import KcgError
 from .files import write_json
+from .gemm import describe, dialect
 from .searching import Measured, Searcher, best
 
 _KEPT = 10
@@ -105,7 +106,8 @@ def _tune(given: argparse.Namespace) -> int:
         raise KcgError(f"[kcg] --strategy {given.strategy} has its own order: START has to be 0")
     else:
         strategy = make_strategy(given.strategy, space, seed=0)
-    _say(f"{space.size} configurations")
+    dialect(given.device)
+    _say(f"{space.size} configurations on {describe(given.device)}")
     found: list[Measured] = []
     with Searcher(given.device) as searcher:
         for point, _, answer in searcher.search(space, strategy, given.max):
@@ -121,7 +123,7 @@ def _tune(given: argparse.Namespace) -> int:
             _write(given.result, [], found)
             if 0 < given.speedup <= answer.speedup or 0 < target <= answer.teraflops:
                 break
-        again = searcher.again(best(found, _FINALISTS))
+        again = searcher.again(best(found, _FINALISTS, given.device))
     _write(given.result, again, found)
     if not again:
         _say("no configuration ran with a correct result")

@@ -16,7 +16,7 @@ from dl_autotune.strategies import DEFAULT, make_strategy
 from .defaults import default_space
 from .errors import KcgError
 from .files import read_json, write_json
-from .gemm import Gemm, Problem, toolchain
+from .gemm import Gemm, Problem, dialect, uses_tensor_cores
 from .names import config_of
 from .searching import Measured, Searcher, best
 
@@ -51,6 +51,8 @@ class OpProxy:
             each[key] += 1
         gemm = _KERNELS.get(key)
         if gemm is None or (torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)):
+            return torch.matmul(a, b)
+        if gemm.on_tensor_cores and not uses_tensor_cores():
             return torch.matmul(a, b)
         _CALLS[matmul.MatmulOp.__name__] += 1
         return gemm(a, b)
@@ -106,7 +108,7 @@ def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noq
     :raises KcgError: the file or a name in it is invalid, or a kernel does not compile; the message
         names the entry.
     """
-    toolchain(deviceId)
+    dialect(deviceId)
     entries = read_json(Path(path)).get("kernels")
     if not isinstance(entries, list):
         raise KcgError(f"[kcg] {path} has no list 'kernels'")
@@ -150,7 +152,7 @@ def compile_model(
         if nothing was tuned, or if no kernel supports the shape.
     :raises KcgError: `run` is not callable, or the device cannot run kernels.
     """
-    toolchain(deviceId)
+    dialect(deviceId)
     if not callable(run):
         raise KcgError(
             f"[compile_model] {type(run).__name__} cannot be called: pass a function that runs the"
@@ -186,13 +188,13 @@ def compile_model(
 
 
 def _tuned(problem: Problem, device: int, evaluations: int) -> Measured | None:
-    space = default_space(problem)
+    space = default_space(problem, dialect(device))
     if space is None:
         return None
     with Searcher(device) as searcher:
         answers = searcher.search(space, make_strategy(DEFAULT, space, seed=0), evaluations)
         right = [answer for _, _, answer in answers if isinstance(answer, Measured)]
-        return next(iter(searcher.again(best(right, _FINALISTS))), None)
+        return next(iter(searcher.again(best(right, _FINALISTS, device))), None)
 
 
 def _registered(device: int) -> dict[str, Any]:

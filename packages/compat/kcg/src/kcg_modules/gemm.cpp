@@ -1,5 +1,5 @@
-// C = A B for a batch of row-major float matrices: each block of the grid computes one block of C;
-// the depth of the grid is the batch. Names in capitals are macros from the configuration.
+// C = A B for a batch of row-major float matrices on a CPU: each block of the grid computes one
+// block of C of one product of the batch. Names in capitals are macros from the configuration.
 #include "dl_cpu_kernel.h"
 
 namespace {
@@ -63,18 +63,17 @@ void add_block(const Blocks& blocks, float* c, int64_t n) {
 
 }  // namespace
 
-// (const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k)
+// (const float* a, const float* b, float* c)
 DL_CPU_KERNEL(gemm) {
-  const int64_t m = dl_cpu_argument<int64_t>(arguments, 3);
-  const int64_t n = dl_cpu_argument<int64_t>(arguments, 4);
-  const int64_t k = dl_cpu_argument<int64_t>(arguments, 5);
-  const int64_t batch = block->index[1];
+  const int64_t m = M_SIZE, n = N_SIZE, k = K_SIZE;
+  const int64_t across = n / kColumns, down = m / kRows;
+  const int64_t batch = block->index[0] / (across * down);
+  const int64_t number = block->index[0] % (across * down);
   const float* a = dl_cpu_argument<const float*>(arguments, 0) + batch * m * k;
   const float* b = dl_cpu_argument<const float*>(arguments, 1) + batch * k * n;
   float* c = dl_cpu_argument<float*>(arguments, 2) + batch * m * n;
   // Traverses BLOCK_MAPPING rows of blocks column by column, so that their B stays in the cache.
-  const int64_t across = n / kColumns, down = m / kRows, group = BLOCK_MAPPING ? BLOCK_MAPPING : 1;
-  const int64_t number = block->index[0], top = number / (group * across) * group;
+  const int64_t group = BLOCK_MAPPING ? BLOCK_MAPPING : 1, top = number / (group * across) * group;
   const int64_t height = down - top < group ? down - top : group;
   const int64_t inside = number % (group * across);
   const int64_t row = (top + inside % height) * kRows, column = inside / height * kColumns;

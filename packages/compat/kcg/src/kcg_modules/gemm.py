@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 
-from dl_autotune import Launch, TuningError
 from dl_autotune.toolchains import CompileError
-from dl_autotune.toolchains.kernel_extension import KernelExtension
+from dl_core import _C
 
+from .dialects import DIALECTS, Dialect
 from .errors import KcgError
 from .names import Config, name_of
 
 COMPILE_SECONDS = 120.0
-_SOURCE = Path(__file__).with_name("gemm.cpp")
-_USED = (
-    *("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "THREAD_SIZE_M", "THREAD_SIZE_N"),
-    *("BLOCK_LAYOUT_Y", "BLOCK_LAYOUT_X", "WARP_LAYOUT_Y", "WARP_LAYOUT_X"),
-    *("LOCAL_SPLIT_U", "BLOCK_MAPPING", "UNROLL_NUM", "IS_ATRANS"),
-)
-"""Parameters that matter for a CPU kernel; all others concern loads and stores of GPUs."""
+_PRECISE = "highest"
+"""Value of ``torch.set_float32_matmul_precision`` that forbids tensor cores for float32."""
 
 
 @dataclass(frozen=True)
@@ -70,32 +61,43 @@ class Problem:
         return 2 * self.batch * self.m * self.n * self.k
 
 
-def code_key(config: Config) -> tuple[int, ...]:
-    """Return a key that is equal for configurations with the same code and problem."""
-    problem = Problem.of(config)
-    return (problem.batch, problem.m, problem.n, problem.k, *(int(config[k]) for k in _USED))
-
-
 @lru_cache
-def toolchain(device: int) -> KernelExtension:
-    """Return the toolchain that compiles and launches on a dl device.
+def dialect(device: int) -> Dialect:
+    """Return the language in which a dl device compiles kernels.
 
-    :raises KcgError: the device does not exist, or does not support kernels in C++.
+    :raises KcgError: the device does not exist, or compiles no language of the kernel.
     """
     count = torch.dl.device_count()  # type: ignore[attr-defined]
     if isinstance(device, bool) or not isinstance(device, int) or not 0 <= device < count:
         raise KcgError(f"[kcg] device {device!r} does not exist; the number is {count}")
-    properties = torch.dl.get_device_properties(device)  # type: ignore[attr-defined]
-    try:
-        found = KernelExtension(properties.vendor, properties.vendor_device)
-    except TuningError as error:
-        raise KcgError(f"[kcg] device dl:{device} cannot run kernels: {error}") from error
-    if properties.vendor != "cpu":
+    languages, unavailable = _C.kernel_languages(device)
+    if unavailable:
+        raise KcgError(f"[kcg] device dl:{device} cannot run kernels: {unavailable}")
+    found = next((DIALECTS[each] for each in languages.split(",") if each in DIALECTS), None)
+    if found is None:
         raise KcgError(
-            f"[kcg] device dl:{device} is of vendor {properties.vendor}, but the kernels are C++:"
-            " use a device of vendor cpu (DL_VENDORS=cpu)"
+            f"[kcg] device dl:{device} compiles kernels in {languages}, but the matrix product is"
+            f" written in {', '.join(DIALECTS)}: use a device of another vendor (DL_VENDORS)"
         )
     return found
+
+
+def describe(device: int) -> str:
+    """Return the name of a device and its vendor, which tell a simulated device from a real one."""
+    properties = torch.dl.get_device_properties(device)  # type: ignore[attr-defined]
+    return f"dl:{device} ({properties.name}, vendor {properties.vendor})"
+
+
+def uses_tensor_cores() -> bool:
+    """Return True if torch allows products of float32 the shorter mantissas of tensor cores."""
+    return torch.get_float32_matmul_precision() != _PRECISE
+
+
+def code_key(config: Config, device: int) -> tuple[int, ...]:
+    """Return a key that is equal for configurations with the same code on a device."""
+    language = dialect(device)
+    batch = Problem.of(config).batch
+    return (batch, uses_tensor_cores(), *(int(config[key]) for key in language.used))
 
 
 def compiled(config: Config, device: int) -> bytes:
@@ -103,9 +105,15 @@ def compiled(config: Config, device: int) -> bytes:
 
     :raises CompileError: it does not compile.
     """
-    source = _SOURCE.read_text(encoding="utf-8")
-    options = [f"-D{name}={int(config[name])}" for name in _USED]
-    return toolchain(device).compile(source, "gemm.cpp", options, COMPILE_SECONDS)
+    language = dialect(device)
+    text = language.source.read_text(encoding="utf-8")
+    options = language.options(config, tensor_cores=uses_tensor_cores())
+    try:
+        return _C.compile_kernels(
+            device, language.language, language.source.name, text, options, COMPILE_SECONDS
+        )
+    except RuntimeError as error:
+        raise CompileError(str(error)) from error
 
 
 class Gemm:
@@ -113,6 +121,7 @@ class Gemm:
 
     :ivar problem: the only problem that it computes.
     :ivar name: the configuration as a name.
+    :ivar on_tensor_cores: True if its products have the shorter mantissas of tensor cores.
     """
 
     def __init__(self, config: Config, device: int, code: bytes | None = None) -> None:
@@ -123,29 +132,32 @@ class Gemm:
         """
         self.config, self.device = dict(config), device
         self.problem, self.name = Problem.of(config), name_of(config)
+        language = dialect(device)
+        self.on_tensor_cores = uses_tensor_cores() and language.supports_tensor_cores(config)
         if code is None:
             try:
                 code = compiled(config, device)
             except CompileError as error:
                 raise KcgError(f"[kcg] {self.name} does not compile: {error}") from error
-        self._launch: Callable[..., None] = toolchain(device).load(code, "gemm")
         problem = self.problem
         blocks = problem.m // config["BLOCK_SIZE_M"] * (problem.n // config["BLOCK_SIZE_N"])
-        self._how = Launch((blocks, problem.batch))
-        self._sizes = [np.int64(size) for size in (problem.m, problem.n, problem.k)]
+        launch = ("gemm", blocks * problem.batch, language.threads(config), [0, 1, 2])
+        try:
+            self._program = _C.KernelProgram(device, code, [launch], 3)
+        except RuntimeError as error:
+            raise KcgError(f"[kcg] {self.name} cannot be loaded: {error}") from error
 
     def __call__(
         self, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Return the product of two tensors that have this kernel's :class:`Problem`.
 
+        The kernel is enqueued on the current stream.
+
         :param out: contiguous tensor for the result, with the product's shape.
         """
         a, b = a.detach().contiguous(), b.detach().contiguous()
         if out is None:
             out = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
-        # The kernel runs in the vendor's queue: wait for the work in torch's stream.
-        torch.dl.synchronize(self.device)  # type: ignore[attr-defined]
-        addresses: list[Any] = [np.int64(tensor.data_ptr()) for tensor in (a, b, out)]
-        self._launch(self._how, [*addresses, *self._sizes])
+        self._program.run([tensor.data_ptr() for tensor in (a, b, out)])
         return out

@@ -14,10 +14,12 @@ from diopi_proto.tolerance import OpClass, compare, matmul_magnitude
 from dl_autotune import TuningError
 from dl_autotune.observers import Race, RaceSettings, race
 
-from .gemm import Gemm, Problem
+from .gemm import Gemm, Problem, uses_tensor_cores
 
 _GUARD = 4096
 """Number of guard elements around the output, which kernels must not write."""
+_READ_BITS = 0xFFFFE000
+"""Bits of a float32 that tensor cores read."""
 _SHORTEST = 2e-4
 """Time in seconds below which several calls are timed together."""
 
@@ -31,17 +33,20 @@ class Measure:
     device: int
     settings: RaceSettings
     seed: int
+    precision: str = field(default_factory=torch.get_float32_matmul_precision)
+    """torch's precision of products of float32, for both sides."""
 
 
 def serve() -> Callable[[Measure], Race]:
     """Return the handler of requests."""
 
     def handle(request: Measure) -> Race:
+        torch.set_float32_matmul_precision(request.precision)
         gemm = Gemm(request.config, request.device, request.code)
         problem, rng = gemm.problem, np.random.default_rng(request.seed)
         shape = (problem.batch, problem.m, problem.k)
-        a = rng.standard_normal(shape, dtype=np.float32)
-        b = rng.standard_normal((problem.batch, problem.k, problem.n), dtype=np.float32)
+        a = operand(rng, shape)
+        b = operand(rng, (problem.batch, problem.k, problem.n))
         device = f"dl:{request.device}"
         given = torch.from_numpy(a).to(device), torch.from_numpy(b).to(device)
         judge(gemm, a, b, given)
@@ -51,6 +56,18 @@ def serve() -> Callable[[Measure], Race]:
         return found
 
     return handle
+
+
+def operand(
+    rng: np.random.Generator, shape: tuple[int, ...]
+) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return a random matrix. Where products may use tensor cores, its elements have at most the 10
+    bits of mantissa that these read, so that products are exact and sums are as of float32.
+    """
+    drawn = rng.standard_normal(shape, dtype=np.float32)
+    if not uses_tensor_cores():
+        return drawn
+    return (drawn.view(np.uint32) & np.uint32(_READ_BITS)).view(np.float32)
 
 
 def judge(

@@ -15,7 +15,7 @@ from dl_autotune.runners.worker import Worker, WorkerError
 from dl_autotune.strategies import Outcome, Strategy
 from dl_autotune.toolchains import CompileError
 
-from .gemm import Problem, code_key, compiled, toolchain
+from .gemm import Problem, code_key, compiled, dialect
 from .measuring import Measure, serve, teraflops
 from .names import name_of
 
@@ -72,7 +72,7 @@ class Searcher:
     """Measures configurations on one device; a context manager."""
 
     def __init__(self, device: int) -> None:
-        toolchain(device)
+        dialect(device)
         self._device = device
         self._pool = ThreadPoolExecutor(_COMPILERS)
         self._worker = Worker(serve)
@@ -108,7 +108,7 @@ class Searcher:
 
     def measure(self, config: dict[str, Any], seed: int) -> Answer:
         """Measure a configuration, unless the same code has been measured."""
-        key = code_key(config)
+        key = code_key(config, self._device)
         if key not in self._answers:
             self._answers[key] = self._measure(config, seed)
         answer = self._answers[key]
@@ -141,7 +141,7 @@ class Searcher:
         return sorted(kept, key=lambda each: -each.speedup)
 
     def _compile(self, config: dict[str, Any]) -> Future[bytes]:
-        key = code_key(config)
+        key = code_key(config, self._device)
         if key not in self._code:
             self._code[key] = self._pool.submit(compiled, config, self._device)
         return self._code[key]
@@ -157,9 +157,9 @@ class Searcher:
             return str(error)
 
 
-def best(found: Sequence[Measured], count: int) -> list[Measured]:
+def best(found: Sequence[Measured], count: int, device: int) -> list[Measured]:
     """Return the best configurations that differ in their code."""
     distinct: dict[tuple[int, ...], Measured] = {}
     for each in sorted(found, key=lambda each: -each.speedup):
-        distinct.setdefault(code_key(each.config), each)
+        distinct.setdefault(code_key(each.config, device), each)
     return list(distinct.values())[:count]
