@@ -51,33 +51,29 @@ struct CrossEntropyRow {
 
   template <class B>
   DL_FN void operator()(const B& block, int64_t row) const {
-    const int64_t n = targets.count;
-    double* x = logits + row * n;
+    double* x = logits + row * targets.count;
     const TargetShares of = targets;
-    if (!of.counts(row)) {
-      double* const loss = losses + row;
-      if (grad == nullptr) block.map(1, [=](int64_t) { *loss = 0; });
-      if (grad != nullptr) block.map(n, [=](int64_t c) { x[c] = 0; });
-      return;
-    }
+    // A row that does not count has nothing to sum. It is not skipped: PoCL 6 corrupts memory if
+    // only some rows reach the barriers of the sums.
+    const bool counts = of.counts(row), gradient = grad != nullptr;
+    const int64_t n = counts ? of.count : 0;
     const double row_max = block.reduce(
         n, lowest<double>(), [](double a, double b) { return max_nan(a, b); },
         [=](int64_t c) { return x[c]; });
     const double normalizer = block.sum(n, [=](int64_t c) { return std::exp(x[c] - row_max); });
-    if (grad == nullptr) {
-      const double log = std::log(normalizer);
-      const double found = block.sum(n, [=](int64_t c) {
-        const double share = of.share(row, c);
-        return share == 0 ? 0.0 : share * (log - (x[c] - row_max));
-      });
+    const double log = std::log(normalizer);
+    const double sum = block.sum(n, [=](int64_t c) {
+      const double share = of.share(row, c);
+      return gradient || share == 0 ? share : share * (log - (x[c] - row_max));
+    });
+    if (!gradient) {
       double* const loss = losses + row;
-      block.map(1, [=](int64_t) { *loss = found; });
+      block.map(1, [=](int64_t) { *loss = sum; });
       return;
     }
-    const double shares = block.sum(n, [=](int64_t c) { return of.share(row, c); });
     const double g = grad[each ? row : 0] / (divisor == nullptr ? 1.0 : *divisor);
-    block.map(n, [=](int64_t c) {
-      x[c] = g * (std::exp(x[c] - row_max) / normalizer * shares - of.share(row, c));
+    block.map(of.count, [=](int64_t c) {
+      x[c] = counts ? g * (std::exp(x[c] - row_max) / normalizer * sum - of.share(row, c)) : 0.0;
     });
   }
 };
