@@ -35,8 +35,10 @@ def autoload() -> None:
         for problem in found.problems:
             _tell(problem)
         if not _is_worker():
-            for message in (*found.unread, *filter(None, [found.absence])):
+            for message in found.unread:
                 _tell(message)
+        if found.absence:
+            _explain_absence(found.absence)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - any exception would break `import torch`
@@ -89,12 +91,24 @@ def _is_worker() -> bool:
     return module is not None and module.parent_process() is not None
 
 
+def _explain_absence(message: str) -> None:
+    """Tell a program why it has no device, when it asks for one if that is possible."""
+    from dl_core import absence
+
+    if not absence.explain(_worded(message)) and not _is_worker():
+        _tell(message)
+
+
+def _worded(message: str) -> str:
+    from diopi_proto.text import printable
+
+    return printable(f"dl-core: {message}")
+
+
 def _tell(message: str) -> None:
     import warnings
 
-    from diopi_proto.text import printable
-
-    message = printable(f"dl-core: {message}")
+    message = _worded(message)
     try:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
     """Sentences about variables that nothing reads."""
     absence: str = ""
     """Message for programs that request the device, if vendors are installed but none has a device.
-    torch's own error lists device types without ``dl``."""
+    torch's own error lists device types without ``dl``; see :mod:`dl_core.absence`."""
 
 
 def prepare(
@@ -111,15 +111,14 @@ def start(environ: Mapping[str, str]) -> Outcome:
 
 
 def _absence(ready: Preparation, reasons: Sequence[str]) -> str:
-    """Return a warning that the device is missing, and why; empty if that is expected or already
+    """Return a message that the device is missing, and why; empty if that is expected or already
     known."""
     surprising = ready.candidates and ready.config.vendors is None and not ready.plan.torch_first
     if not surprising or ready.problems:
         return ""
-    plugins = ",".join(sorted({ready.records[each.name].name for each in ready.candidates}))
     return (
-        f"no dl device is available, and torch rejects device='dl'. {' '.join(reasons)} "
-        f"Run `dl doctor` for details; DL_DISABLE={plugins} disables this warning."
+        f"no dl device is available, so torch rejects device='dl'. {' '.join(reasons)} "
+        "Run `dl doctor` for details."
     )
 
 
