@@ -74,7 +74,7 @@ class Builds:
         joined.write_text("".join(f'#include "{x}"\n' for x in families), encoding="utf-8")
         others = [x for x in sorted(self._csrc.rglob("*.cpp")) if x not in families]
         # Precompiled headers, with which a mutation compiles in less than a second.
-        headers = ["dl/kit/library/call.h", "dl/kit/library/helpers.h", "dl/kit/library/random.h"]
+        headers = ["dl/kit/library/plan.h", "dl/kit/library/helpers.h", "dl/kit/library/random.h"]
         headers += [str(generated / f"{x}.gen.h") for x in ("functions", "operators")]
         headers += self._library.headers
         prefix = self.folder / "prefix.h"

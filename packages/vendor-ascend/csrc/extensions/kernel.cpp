@@ -2,9 +2,7 @@
 // number of blocks, one for each core; a block has no threads.
 #include "dl/kernel.h"
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -20,13 +18,13 @@ struct LoadedFunction {
   std::string name;
 };
 
-struct LoadedModule {
-  ~LoadedModule() {
+struct LoadedBinary {
+  LoadedBinary() = default;
+  LoadedBinary(LoadedBinary&& other) noexcept : binary(std::exchange(other.binary, nullptr)) {}
+  ~LoadedBinary() {
     if (binary != nullptr) (void)the_driver().binary_unload(binary);
   }
   acl::Binary binary = nullptr;
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<LoadedFunction>> functions;  // looked up so far
 };
 
 namespace {
@@ -101,45 +99,33 @@ void* Vendor::kernel_load(int32_t device, const void* bytes, uint64_t size) {
     throw Error(DL_UNAVAILABLE, "this CANN does not load code from memory; install a later one");
   acl::BinaryOption kind{acl::kMagicOption, {acl::kAicoreMagic}};
   const acl::BinaryOptions options{&kind, 1};
-  auto made = std::make_shared<LoadedModule>();
-  check(the_driver().binary_load(bytes, size, &options, &made->binary), "image_load");
+  LoadedBinary made;
+  check(the_driver().binary_load(bytes, size, &options, &made.binary), "image_load");
   return modules_.add(std::move(made), device);
 }
 
 void Vendor::kernel_unload(int32_t device, void* module) {
-  const auto gone = modules_.remove(module, device);
-  {
-    const std::lock_guard<std::mutex> lock(gone->mutex);
-    for (const auto& [name, function] : gone->functions) {
-      if (function != nullptr) functions_.remove(function.get(), device);
-    }
-  }
-  check(the_driver().binary_unload(std::exchange(gone->binary, nullptr)), "image_unload");
+  LoadedBinary gone = modules_.remove(module, device);
+  check(the_driver().binary_unload(std::exchange(gone.binary, nullptr)), "image_unload");
 }
 
 void* Vendor::kernel_find(int32_t device, void* module, const char* name) {
-  if (name == nullptr) throw Error(DL_INVALID_ARGUMENT, "the name of the function is NULL");
-  const auto owner = modules_.find(module, device);
-  const std::lock_guard<std::mutex> lock(owner->mutex);
-  std::shared_ptr<LoadedFunction>& known = owner->functions[name];
-  if (known == nullptr) {
+  return modules_.find(module, device, name, [](const LoadedBinary& owner, const char* named) {
     auto made = std::make_shared<LoadedFunction>();
     // Releases report a missing name by different errors.
-    if (const acl::Code failed = the_driver().binary_function(owner->binary, name, &made->handle))
+    if (const acl::Code failed = the_driver().binary_function(owner.binary, named, &made->handle))
       throw Error(DL_INVALID_ARGUMENT,
-                  "the module has no kernel '" + std::string(name) +
+                  "the module has no kernel '" + std::string(named) +
                       "'; declare it extern \"C\" __global__ __aicore__ to keep its name "
                       "unmangled: " +
                       describe(failed));
-    made->name = name;
-    functions_.add(made, device);
-    known = std::move(made);
-  }
-  return known.get();
+    made->name = named;
+    return made;
+  });
 }
 
 dl_kernel_function_properties_t Vendor::kernel_function_properties(int32_t device, void* function) {
-  (void)functions_.find(function, device);
+  (void)modules_.function(function, device);
   dl_kernel_function_properties_t all{};
   // The runtime reports nothing about a kernel's resources.
   all.registers = all.spill_bytes = all.local_bytes = all.shared_bytes = -1;
@@ -149,7 +135,7 @@ dl_kernel_function_properties_t Vendor::kernel_function_properties(int32_t devic
 }
 
 void Vendor::kernel_launch(int32_t device, void* function, const dl_kernel_launch_t* given) {
-  const auto found = functions_.find(function, device);
+  const auto found = modules_.function(function, device);
   const auto addresses = kit::launch_arguments(found->name, given, limits(), nullptr);
   acl::Driver& driver = the_driver();
   acl::Arguments arguments = nullptr;

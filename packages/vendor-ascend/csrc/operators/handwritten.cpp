@@ -5,6 +5,7 @@
 
 #include "dl/kit/library/helpers.h"
 #include "dl/kit/library/host_elements.h"
+#include "dl/kit/library/plan.h"
 #include "dl/kit/library/two_phase.h"
 #include "generated/functions.gen.h"
 #include "operators/objects.h"

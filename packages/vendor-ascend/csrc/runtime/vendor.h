@@ -7,8 +7,8 @@
 
 #include "dl/kernel.h"
 #include "dl/kit/communicator_call.h"
-#include "dl/kit/extension.h"
 #include "dl/kit/graph.h"
+#include "dl/kit/modules.h"
 #include "dl/kit/runtime.h"
 #include "extensions/hccl_communicator.h"
 #include "extensions/tracer.h"
@@ -20,7 +20,7 @@ namespace dl::ascend {
 using Base = kit::HoldingCommunicators<kit::Capturing<kit::Runtime<Api>>, HcclCommunicator>;
 
 // Code loaded through the kernel extension, and a function of it.
-struct LoadedModule;
+struct LoadedBinary;
 struct LoadedFunction;
 
 class Vendor : public Base {
@@ -66,8 +66,7 @@ class Vendor : public Base {
   void copy_through_host(int32_t device, void* to, const void* from, uint64_t bytes, void* stream);
 
   OperatorLibrary library_{take_error_text};
-  kit::Handles<LoadedModule> modules_{"module"};
-  kit::Handles<LoadedFunction> functions_{"kernel"};
+  kit::Modules<LoadedBinary, LoadedFunction> modules_;
 };
 
 }  // namespace dl::ascend

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.h"
-#include "dl/kit/library/call.h"
+#include "dl/kit/library/plan.h"
 
 namespace lib = dl::kit::library;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.h"
+#include "dl/kit/library/plan.h"
 
 namespace lib = dl::kit::library;
 

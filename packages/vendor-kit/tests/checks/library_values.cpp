@@ -118,6 +118,9 @@ void check_random() {
   CHECK(stream.word(4) == fourth.word[0] && stream.word(7) == fourth.word[3]);
   const lib::RandomStream wide(handle, 5, 2);
   CHECK(generator.offset == 8 && wide.long_word(0) != wide.long_word(1));
+  const uint64_t largest = uint64_t{1} << 24;
+  CHECK(lib::is_short_range(largest) && !lib::is_short_range(largest + 1));
+  CHECK(!lib::is_short_range(0));  // 2^64
   int kept = 0;
   for (int64_t i = 0; i < 4000; ++i) {
     CHECK(stream.below(i, 10) < 10);

@@ -48,6 +48,16 @@ MAIN {
   const StatusInfo status = thrown(
       [&] { cache.get(9, []() -> Counted { throw kit::Error(DL_ERROR, "no such descriptor"); }); });
   CHECK(status.message == "no such descriptor" && cache.find(9) == nullptr && cache.size() == 2);
+
+  // A value that is inserted does not replace that of its key.
+  {
+    const auto first = cache.insert(7, std::make_shared<const Counted>(7));
+    CHECK(first->value == 7 && cache.insert(7, std::make_shared<const Counted>(8)) == first);
+    CHECK(cache.size() == 2 && cache.find(7) == first);
+    cache.erase(7);
+    cache.erase(7);
+    CHECK(cache.find(7) == nullptr && cache.size() == 1 && first->value == 7);
+  }
   cache.clear();
   CHECK(cache.size() == 0 && Counted::live == 0);
   CHECK((kit::Lru<int, int>(0).capacity() == 1));

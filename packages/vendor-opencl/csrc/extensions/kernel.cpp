@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,12 +24,6 @@ struct LoadedFunction {
   std::unique_ptr<Kernel> kernel;
   dl_kernel_properties_t limits{};
   uint32_t parameters = 0;
-};
-
-struct LoadedProgram {
-  ProgramReference program;
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<LoadedFunction>> functions;
 };
 
 namespace {
@@ -130,45 +123,31 @@ dl_kernel_code_t* Vendor::kernel_compile(int32_t device, const dl_kernel_source_
 void* Vendor::kernel_load(int32_t device, const void* bytes, uint64_t size) {
   if (bytes == nullptr || size == 0)
     throw kit::Error(DL_INVALID_ARGUMENT, "the code is NULL or empty");
-  auto made = std::make_shared<LoadedProgram>();
-  made->program =
-      build_binary(Devices::here().at(device), std::string(static_cast<const char*>(bytes), size));
-  return programs_.add(std::move(made), device);
+  const std::string binary(static_cast<const char*>(bytes), size);
+  return modules_.add(build_binary(Devices::here().at(device), binary), device);
 }
 
-void Vendor::kernel_unload(int32_t device, void* module) {
-  const auto gone = programs_.remove(module, device);
-  const std::lock_guard<std::mutex> lock(gone->mutex);
-  for (const auto& [name, function] : gone->functions)
-    (void)functions_.remove(function.get(), device);
-}
+void Vendor::kernel_unload(int32_t device, void* module) { (void)modules_.remove(module, device); }
 
 void* Vendor::kernel_find(int32_t device, void* module, const char* name) {
-  if (name == nullptr) throw kit::Error(DL_INVALID_ARGUMENT, "the name of the function is NULL");
-  const auto owner = programs_.find(module, device);
-  const std::lock_guard<std::mutex> lock(owner->mutex);
-  std::shared_ptr<LoadedFunction>& known = owner->functions[name];
-  if (known != nullptr) return known.get();
-  auto made = std::make_shared<LoadedFunction>();
-  made->kernel = Kernel::find(Devices::here().at(device), owner->program, name);
-  if (made->kernel == nullptr) {
-    owner->functions.erase(name);
-    throw kit::Error(DL_INVALID_ARGUMENT, "the module has no kernel '" + std::string(name) +
-                                              "'; declare it with __kernel");
-  }
-  made->parameters = made->kernel->argument_count();
-  made->limits = kernel_properties(device);
-  made->limits.max_block_threads =
-      static_cast<uint32_t>(made->kernel->property(cl::kKernelWorkGroupSize));
-  made->limits.max_shared_bytes -=
-      std::min(made->limits.max_shared_bytes, made->kernel->property(cl::kKernelLocalMemory));
-  functions_.add(made, device);
-  known = std::move(made);
-  return known.get();
+  return modules_.find(module, device, name, [&](ProgramReference& owner, const char* named) {
+    auto made = std::make_shared<LoadedFunction>();
+    made->kernel = Kernel::find(Devices::here().at(device), owner, named);
+    if (made->kernel == nullptr)
+      throw kit::Error(DL_INVALID_ARGUMENT, "the module has no kernel '" + std::string(named) +
+                                                "'; declare it with __kernel");
+    made->parameters = made->kernel->argument_count();
+    made->limits = kernel_properties(device);
+    made->limits.max_block_threads =
+        static_cast<uint32_t>(made->kernel->property(cl::kKernelWorkGroupSize));
+    made->limits.max_shared_bytes -=
+        std::min(made->limits.max_shared_bytes, made->kernel->property(cl::kKernelLocalMemory));
+    return made;
+  });
 }
 
 dl_kernel_function_properties_t Vendor::kernel_function_properties(int32_t device, void* function) {
-  const auto found = functions_.find(function, device);
+  const auto found = modules_.function(function, device);
   dl_kernel_function_properties_t all{};
   all.registers = all.spill_bytes = all.constant_bytes = all.code_bytes = -1;
   all.local_bytes = static_cast<int64_t>(found->kernel->property(cl::kKernelPrivateMemory));
@@ -178,7 +157,7 @@ dl_kernel_function_properties_t Vendor::kernel_function_properties(int32_t devic
 }
 
 void Vendor::kernel_launch(int32_t device, void* function, const dl_kernel_launch_t* given) {
-  const auto found = functions_.find(function, device);
+  const auto found = modules_.function(function, device);
   const std::string& name = found->kernel->name();
   const std::vector<void*> values = kit::launch_arguments(name, given, found->limits, nullptr);
   const bool has_shared = given->shared_bytes > 0;

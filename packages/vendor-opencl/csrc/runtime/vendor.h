@@ -6,15 +6,14 @@
 #include <string>
 
 #include "dl/kernel.h"
-#include "dl/kit/extension.h"
+#include "dl/kit/modules.h"
 #include "dl/kit/runtime.h"
 #include "program/kernel.h"
 #include "runtime/api.h"
 
 namespace dl::opencl {
 
-// Code loaded through the kernel extension, and a function of it.
-struct LoadedProgram;
+// A function of code that was loaded through the kernel extension.
 struct LoadedFunction;
 
 class Vendor : public kit::Runtime<Api> {
@@ -42,8 +41,7 @@ class Vendor : public kit::Runtime<Api> {
   std::string choice_identity(int32_t device);
 
  private:
-  kit::Handles<LoadedProgram> programs_{"module"};
-  kit::Handles<LoadedFunction> functions_{"kernel"};
+  kit::Modules<ProgramReference, LoadedFunction> modules_;
 };
 
 }  // namespace dl::opencl

@@ -37,6 +37,11 @@ CASES = [
         "RandomInp",
         dict(inout=T("41"), generator=(7, 1), **bounds(-(1 << 40), 1 << 41)),
         dict(inout=T("41"), generator=(7, 1), **bounds(-(1 << 63), (1 << 63) - 1)),
+        # Around the largest range that takes one word, and the largest that one word could cover.
+        dict(inout=T("41"), generator=(7, 1), **bounds(-5, (1 << 24) - 5)),
+        dict(inout=T("41"), generator=(7, 1), **bounds(-5, (1 << 24) - 4)),
+        dict(inout=T("41"), generator=(7, 1), **bounds(0, 3 << 29)),
+        dict(inout=T("41"), generator=(7, 1), **bounds(-(1 << 31), 1 << 31)),
         dtypes="int64",
     ),
     calls(

@@ -14,6 +14,8 @@ NORMAL = 10
 """Roundings: logarithm, root, product; angle, its sine or cosine, product; deviation, mean. The
 logarithm and the sine are within one ulp, which is two roundings each."""
 TURN = 2 * np.pi
+SHORT_RANGE = 1 << 24
+"""Largest number of integers that one word selects from; more take two words."""
 
 
 @reference("diopiUniformInp")
@@ -26,7 +28,7 @@ def uniform(*, inout: OutputShape, generator: State, **bounds: float) -> dict[st
 @reference("diopiRandomInp")
 def random(*, inout: OutputShape, generator: State, **bounds: Any) -> dict[str, Any]:
     low, high = bounds["from"], bounds["to"]
-    long = high - low > 1 << 32
+    long = high - low > SHORT_RANGE
     drawn = [low + below(generator, at, high - low, long) for at in range(prod(inout))]
     return {"inout": np.array(drawn, np.int64).reshape(inout)}
 

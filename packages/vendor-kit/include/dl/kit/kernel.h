@@ -17,9 +17,7 @@
 #define DL_KIT_KERNEL_H_
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -29,6 +27,7 @@
 #include "dl/kit/base.h"
 #include "dl/kit/extension.h"
 #include "dl/kit/launch_check.h"
+#include "dl/kit/modules.h"
 #include "dl/kit/runtime_compiler.h"
 #include "dl/kit/table.h"
 
@@ -60,8 +59,8 @@ class LaunchingKernels : public Base {
     // The driver expects text to end with a NUL, which `size` does not count.
     const std::string code(static_cast<const char*>(bytes), size);
     std::string log;
-    auto made = std::make_shared<Module>(this->api());
-    const auto result = this->api().image_load(&made->image, code.c_str(), &log);
+    OwnedImage made(this->api());
+    const auto result = this->api().image_load(&made.image, code.c_str(), &log);
     try {
       this->check(result, "image_load");
     } catch (const Error& error) {
@@ -70,29 +69,16 @@ class LaunchingKernels : public Base {
     return modules_.add(std::move(made), device);
   }
   void kernel_unload(int32_t device, void* module) {
-    const auto gone = modules_.remove(module, device);
-    {
-      const std::lock_guard<std::mutex> lock(gone->mutex);
-      for (const auto& [name, function] : gone->functions) {
-        if (function != nullptr) functions_.remove(function.get(), device);
-      }
-    }
-    this->check(this->api().image_unload(std::exchange(gone->image, nullptr)), "image_unload");
+    OwnedImage gone = modules_.remove(module, device);
+    this->check(this->api().image_unload(std::exchange(gone.image, nullptr)), "image_unload");
   }
   void* kernel_find(int32_t device, void* module, const char* name) {
-    if (name == nullptr) throw Error(DL_INVALID_ARGUMENT, "the name of the function is NULL");
-    const auto owner = modules_.find(module, device);
-    const std::lock_guard<std::mutex> lock(owner->mutex);
-    std::shared_ptr<Function>& known = owner->functions[name];
-    if (known == nullptr) {
-      auto made = described(*owner, device, name);
-      functions_.add(made, device);
-      known = std::move(made);
-    }
-    return known.get();
+    return modules_.find(module, device, name, [&](const OwnedImage& owner, const char* named) {
+      return described(owner, device, named);
+    });
   }
   dl_kernel_function_properties_t kernel_function_properties(int32_t device, void* function) {
-    const auto found = functions_.find(function, device);
+    const auto found = modules_.function(function, device);
     dl_kernel_function_properties_t all{};
     const auto read = [&](int attribute) {
       int value = 0;
@@ -110,7 +96,7 @@ class LaunchingKernels : public Base {
     return all;
   }
   void kernel_launch(int32_t device, void* function, const dl_kernel_launch_t* given) {
-    const auto found = functions_.find(function, device);
+    const auto found = modules_.function(function, device);
     std::vector<void*> arguments = launch_arguments(found->name, given, found->limits,
                                                     found->counted ? &found->parameters : nullptr);
     if (given->shared_bytes > kSharedForAll)
@@ -134,18 +120,18 @@ class LaunchingKernels : public Base {
     bool counted = false;
     std::vector<size_t> parameters;  // size of each in bytes
   };
-  struct Module {
-    explicit Module(Api& owner) : api(owner) {}
-    ~Module() {
-      if (image != nullptr) (void)api.image_unload(image);
+  struct OwnedImage {
+    explicit OwnedImage(Api& owner) : api(&owner) {}
+    OwnedImage(OwnedImage&& other) noexcept
+        : api(other.api), image(std::exchange(other.image, nullptr)) {}
+    ~OwnedImage() {
+      if (image != nullptr) (void)api->image_unload(image);
     }
-    Api& api;
+    Api* api;
     typename Api::Image image{};
-    std::mutex mutex;
-    std::map<std::string, std::shared_ptr<Function>> functions;  // functions looked up so far
   };
 
-  std::shared_ptr<Function> described(const Module& owner, int32_t device, const char* name) {
+  std::shared_ptr<Function> described(const OwnedImage& owner, int32_t device, const char* name) {
     auto made = std::make_shared<Function>();
     const auto found = this->api().image_function(&made->kernel, owner.image, name);
     if (found == Api::kNotFound)
@@ -167,8 +153,7 @@ class LaunchingKernels : public Base {
     return made;
   }
 
-  Handles<Module> modules_{"module"};
-  Handles<Function> functions_{"kernel"};
+  Modules<OwnedImage, Function> modules_;
 };
 
 // Returns the extension of a vendor that derives from LaunchingKernels, or has its public methods.

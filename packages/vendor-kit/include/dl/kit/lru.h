@@ -25,7 +25,11 @@ class Lru {
   template <class Make>
   std::shared_ptr<const Value> get(const Key& key, const Make& make) {
     if (auto found = find(key)) return found;
-    auto made = std::make_shared<const Value>(make());
+    return insert(key, std::make_shared<const Value>(make()));
+  }
+
+  // Caches a value, and returns it. If the key has a value by now, that one is returned and kept.
+  std::shared_ptr<const Value> insert(const Key& key, std::shared_ptr<const Value> made) {
     std::shared_ptr<const Value> forgotten;  // freed after unlocking
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = places_.find(key);
@@ -46,6 +50,17 @@ class Lru {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = places_.find(key);
     return found == places_.end() ? nullptr : use(found->second);
+  }
+
+  // Does nothing if the key is missing.
+  void erase(const Key& key) {
+    std::shared_ptr<const Value> forgotten;  // freed after unlocking
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = places_.find(key);
+    if (found == places_.end()) return;
+    forgotten = std::move(found->second->second);
+    entries_.erase(found->second);
+    places_.erase(found);
   }
 
   void clear() {

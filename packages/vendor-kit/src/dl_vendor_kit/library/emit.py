@@ -86,8 +86,8 @@ def family_source(checked: Checked, family: str, entries: Iterable[CheckedEntry]
     # Headers that only some families need take time to compile.
     random = f'#include "{_KIT}/random.h"\n' if _RANDOM.search(bodies) else ""
     return f"""{banner(f"Operators of the family {family}.")}
-#include "{_KIT}/call.h"
 #include "{_KIT}/helpers.h"
+#include "{_KIT}/plan.h"
 {random}#include "functions.gen.h"
 #include "operators.gen.h"
 {headers}
@@ -144,11 +144,46 @@ def _dtype_checks(entry: CheckedEntry) -> list[str]:
             continue
         try:
             allowed = expand_dtypes(rule, operator.dtypes)
-        except ValueError:  # a rule that depends on several parameters
+        except ValueError:
+            derived = _derived_dtype(rule, entry)
+            if derived is not None and p.direction != "in" and entry.kinds[p.name] == "tensor":
+                name = p.name
+                lines.append(
+                    wrapped(
+                        f"  {NS}::require_output_dtype(",
+                        [name, quoted(name), derived, quoted(rule)],
+                        ");",
+                        " " * 6,
+                    )
+                )
             continue
         if len(allowed) < len(DTYPES):
             lines.append(f'  {NS}::require_dtype({p.name}, {_dtype_bits(allowed)}, "{p.name}");')
     return lines
+
+
+# Functions of dtype_rules.h for the first words of rules.
+_DERIVED = {
+    "float of ": "float_of",
+    "real of ": "real_of",
+    "complex of ": "complex_of",
+    "accumulate ": "accumulate",
+}
+
+
+def _derived_dtype(rule: str, entry: CheckedEntry) -> str | None:
+    """Return the code of the dtype that a rule derives from other parameters.
+
+    None if it depends on a parameter that expressions cannot use.
+    """
+    for words, function in _DERIVED.items():
+        if rule.startswith(words):
+            inner = _derived_dtype(rule.removeprefix(words), entry)
+            return None if inner is None else f"{NS}::{function}({inner})"
+    operands = rule.removeprefix("promote ").split()
+    if any(entry.kinds.get(name) not in ("tensor", "scalar") for name in operands):
+        return None
+    return f"{NS}::promote({{{', '.join(f'{NS}::operand({name})' for name in operands)}}})"
 
 
 def _dtype_bits(dtypes: Iterable[str]) -> str:

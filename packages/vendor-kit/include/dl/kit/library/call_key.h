@@ -11,54 +11,11 @@
 #include "dl/kit/base.h"
 #include "dl/kit/layout.h"
 #include "dl/kit/library/call.h"
+#include "dl/kit/library/scalars.h"
 
 DL_KIT_BEGIN
 
 namespace library {
-
-// A scalar's value in the representation of its dtype, which libraries read through a pointer.
-class ScalarBytes {
- public:
-  explicit ScalarBytes(const diopiScalar_t& scalar) : dtype_(scalar.stype) {
-    switch (scalar.stype) {
-      case diopi_dtype_float32:
-        put(static_cast<float>(scalar.fval));
-        break;
-      case diopi_dtype_float16:
-      case diopi_dtype_bfloat16:
-      case diopi_dtype_tfloat32:
-        // Libraries convert it to the dtype of their computation.
-        dtype_ = diopi_dtype_float32;
-        put(static_cast<float>(scalar.fval));
-        break;
-      case diopi_dtype_float64:
-        put(scalar.fval);
-        break;
-      case diopi_dtype_bool:
-        put(static_cast<uint8_t>(scalar.ival != 0));
-        break;
-      default:
-        // All integers fit in 64 bits.
-        dtype_ = diopi_dtype_int64;
-        put(scalar.ival);
-    }
-  }
-  int32_t dtype() const { return dtype_; }
-  const void* data() const { return bytes_; }
-  int64_t bits() const {
-    int64_t bits = 0;
-    std::memcpy(&bits, bytes_, sizeof bits);
-    return bits;
-  }
-
- private:
-  template <class T>
-  void put(T value) {
-    std::memcpy(bytes_, &value, sizeof value);
-  }
-  int32_t dtype_;
-  alignas(8) char bytes_[8] = {};
-};
 
 inline int64_t bits_of(double value) {
   int64_t bits;
@@ -86,7 +43,7 @@ inline Layout call_key(const Backend& backend, const Function& function,
       key.append(found - seen.begin());
       seen.push_back(view->storage);
     } else if (const Scalar* scalar = std::get_if<Scalar>(&argument.value)) {
-      const ScalarBytes bytes(scalar->value);
+      const ScalarBytes bytes(scalar->value, backend.facts());
       key.append(bytes.dtype()).append(bytes.bits());
     } else if (const Ints* ints = std::get_if<Ints>(&argument.value)) {
       key.append(static_cast<int64_t>(ints->size()));

@@ -24,28 +24,6 @@ DL_KIT_BEGIN
 
 namespace library {
 
-// Fills the slot of an argument that libraries take in C's own types; NULL if there is no value.
-inline void fill_value(const Backend& backend, const Argument& argument, Slot& slot) {
-  slot.pointer = nullptr;
-  if (const Bools* bools = std::get_if<Bools>(&argument.value)) {
-    slot.pointer = const_cast<char*>(bools->values.data());
-  } else if (const Doubles* doubles = std::get_if<Doubles>(&argument.value)) {
-    slot.pointer = const_cast<double*>(doubles->data());
-  } else if (const Dtype* given = std::get_if<Dtype>(&argument.value)) {
-    slot.integer = backend.dtype(given->value);
-  } else if (const int64_t* integer = std::get_if<int64_t>(&argument.value)) {
-    slot.integer = *integer;
-  } else if (const double* number = std::get_if<double>(&argument.value)) {
-    slot.number = *number;
-  } else if (const bool* boolean = std::get_if<bool>(&argument.value)) {
-    slot.integer = *boolean ? 1 : 0;
-  } else if (const char* const* text = std::get_if<const char*>(&argument.value)) {
-    slot.pointer = const_cast<char*>(*text);
-  } else if (const Object* object = std::get_if<Object>(&argument.value)) {
-    slot.pointer = object->pointer;
-  }
-}
-
 template <class Objects>
 class DirectBackend : public Backend {
  public:

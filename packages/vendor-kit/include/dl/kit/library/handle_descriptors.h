@@ -16,21 +16,17 @@
 #ifndef DL_KIT_LIBRARY_HANDLE_DESCRIPTORS_H_
 #define DL_KIT_LIBRARY_HANDLE_DESCRIPTORS_H_
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "dl/kit/base.h"
 #include "dl/kit/layout.h"
 #include "dl/kit/library/call.h"
-#include "dl/kit/library/direct.h"
+#include "dl/kit/library/per_thread.h"
 #include "dl/kit/library/symbols.h"
 #include "dl/kit/lru.h"
 #include "dl/kit/workspace.h"
@@ -101,15 +97,8 @@ class HandleDescriptorsBackend : public Backend {
 
   // The library's handle of the calling thread, bound to the stream of the call.
   void* handle(Call& call) {
-    static std::atomic<uint64_t> next{0};
-    thread_local const uint64_t thread = next.fetch_add(1, std::memory_order_relaxed);
-    void* found = nullptr;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      void*& known = handles_[{thread, call.device()}];
-      if (known == nullptr) known = objects_.create_handle();
-      found = known;
-    }
+    void*& found = handles_.get(call.device(), [] { return nullptr; });
+    if (found == nullptr) found = objects_.create_handle();
     const int status = found == nullptr ? -1 : objects_.bind(found, call.stream());
     if (status != 0)
       throw Error(DL_UNAVAILABLE,
@@ -227,18 +216,11 @@ class HandleDescriptorsBackend : public Backend {
     return objects_.supports(function) && addresses_.has(function);
   }
 
-  struct ThreadDeviceHash {
-    size_t operator()(const std::pair<uint64_t, int32_t>& key) const noexcept {
-      return std::hash<uint64_t>()(key.first * 1000003U + static_cast<uint64_t>(key.second));
-    }
-  };
-
   const LibraryFacts& facts_;
   Objects& objects_;
   FunctionAddresses addresses_;
   Lru<Layout, Descriptor, LayoutHash> descriptors_;
-  std::mutex mutex_;
-  std::unordered_map<std::pair<uint64_t, int32_t>, void*, ThreadDeviceHash> handles_;
+  PerThread<void*> handles_;
 };
 
 }  // namespace library

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "dl/kit/base.h"
-#include "dl/kit/library/call.h"
 #include "dl/kit/library/helpers.h"
 #include "dl/kit/library/host_elements.h"
+#include "dl/kit/library/plan.h"
 #include "dl/kit/library/random_stream.h"
 
 DL_KIT_BEGIN
@@ -212,8 +212,7 @@ inline Action draw_integers(Call&, diopiGeneratorHandle_t generator, int64_t fro
   if (!starts || !ends) refuse(std::string("integers that ") + dtype_name(out.dtype) + " lacks");
   return [=](Call& call) {
     const uint64_t range = last - static_cast<uint64_t>(from) + 1;  // 0 stands for 2^64
-    const bool is_short = range != 0 && range <= (uint64_t{1} << 32);
-    const RandomStream stream(generator, out.numel(), is_short ? 1 : 2);
+    const RandomStream stream(generator, out.numel(), is_short_range(range) ? 1 : 2);
     fill_from_host(call, out, [&](void* memory) {
       for (int64_t i = 0; i < out.numel(); ++i)
         store(memory, i, out.dtype,

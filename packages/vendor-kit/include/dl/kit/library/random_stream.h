@@ -38,6 +38,9 @@ struct PhiloxWords {
   }
 };
 
+// "Integers": a range up to this takes one word, of which at most one in 256 is rejected.
+inline bool is_short_range(uint64_t range) { return range != 0 && range <= uint64_t{1} << 24; }
+
 // The stream of a generator from its offset on. Element i takes one word or two.
 class RandomStream {
  public:
@@ -62,7 +65,7 @@ class RandomStream {
   // "Integers": one of `range` integers, or of 2^64 for 0, without bias.
   uint64_t below(int64_t i, uint64_t range) const {
     constexpr uint64_t kLastAttempt = 127;
-    const bool is_short = range != 0 && range <= (uint64_t{1} << 32);
+    const bool is_short = is_short_range(range);
     for (uint64_t attempt = 0;; ++attempt) {
       if (is_short) {
         const uint64_t product = uint64_t{word(i, attempt)} * range;

@@ -37,6 +37,27 @@ inline const char* dtype_name(int32_t dtype) {
   return dtype >= 0 && dtype < 17 ? kNames[dtype] : "an unknown dtype";
 }
 
+// Categories of dtypes in the order of type promotion.
+enum Category { kBooleans, kIntegers, kFloating, kComplex };
+inline Category category_of(int32_t dtype) {
+  switch (dtype) {
+    case diopi_dtype_bool:
+      return kBooleans;
+    case diopi_dtype_float16:
+    case diopi_dtype_bfloat16:
+    case diopi_dtype_tfloat32:
+    case diopi_dtype_float32:
+    case diopi_dtype_float64:
+      return kFloating;
+    case diopi_dtype_complex32:
+    case diopi_dtype_complex64:
+    case diopi_dtype_complex128:
+      return kComplex;
+    default:
+      return kIntegers;
+  }
+}
+
 // Declines the call, or the case, that is being planned.
 [[noreturn]] inline void refuse(const std::string& reason) {
   throw Error(DL_NOT_SUPPORTED, reason);
