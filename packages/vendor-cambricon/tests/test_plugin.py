@@ -39,6 +39,8 @@ def test_the_parts_of_the_sdk_are_listed(tmp_path: Path) -> None:
     found = libraries({"NEUWARE_HOME": str(tmp_path)})
     assert found["CNNL"].startswith(str(tmp_path / "lib64" / "libcnnl.so"))
     assert found["CNNL's header"] == str(tmp_path / "include" / "cnnl.h")
+    assert "libcnnl.so is not an ELF file" in found["functions of CNNL"]
+    assert missing["functions of CNNL"].startswith("unknown: no file of libcnnl.so was found")
 
 
 def test_everything_says_that_the_vendor_is_experimental(runtime: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -43,15 +44,23 @@ STREAM = {"name": "stream", "type": "void*"}
 CAST = [INPUT, {"name": "dtype", "type": "toyDtype_t"}, OUT]
 
 
-def write_project(folder: Path, shape: str, body: str, **functions: list[dict[str, str]]) -> Path:
+def write_project(
+    folder: Path,
+    shape: str,
+    body: str,
+    operators: Mapping[str, str] | None = None,
+    **functions: list[dict[str, str]],
+) -> Path:
     library = folder / "library"
     (library / "operators").mkdir(parents=True)
     (folder / "toy.h").write_text(HEADER.replace("BODY", body))
     (library / "library.yaml").write_text(
         f"name: toy\nshape: {shape}\nheader: toy.h\nstatus: toyStatus_t\n"
         f"executor: toyExecutor\ndtypes: {{float32: 0}}\n{TYPES}"
-        "outputs: {sources: ../generated, fake: ../fake}\n"
+        "outputs: {sources: ../generated, fake: ../fake, functions: ../functions.json}\n"
     )
+    for family, text in (operators or {}).items():
+        (library / "operators" / f"{family}.yaml").write_text(text)
     entries = ",\n".join(
         f"{json.dumps(name)}: {json.dumps({'arguments': arguments})}"
         for name, arguments in functions.items()
@@ -144,3 +153,26 @@ def test_table_of_a_new_project_agrees_with_its_header(tmp_path: Path) -> None:
     (sources / "sdk.h").write_text(changed)
     said = compile_source(sources, "generated/signatures.gen.cpp")
     assert said.startswith("library/signatures.json:2:") and "sdk.h declares npuAdd" in said
+
+
+def test_functions_of_operators_are_listed_for_the_doctor(tmp_path: Path) -> None:
+    for path, text in render("npu", "library", "separate").items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert main([str(tmp_path / "library")]) == 0
+    found = json.loads((tmp_path / "src" / "dl_vendor_npu" / "functions.json").read_text())
+    assert found["open"] == []
+    assert found["functions"]["npuAdd"] == {
+        "symbols": ["npuAdd"],
+        "operators": ["diopiAdd", "diopiSub"],
+    }
+    assert len(found["functions"]) == 6
+    folder = write_project(
+        tmp_path / "two",
+        "two_phase",
+        TWO_PHASE,
+        {"sign": "diopiNeg: 'toyNeg(input, out)'\n"},
+        toyNeg=[INPUT, OUT],
+    )
+    found = json.loads((folder / "functions.json").read_text())["functions"]
+    assert found["toyNeg"]["symbols"] == ["toyNegGetWorkspaceSize", "toyNeg"]

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from diopi_proto.companions import Companion, Finder
+from diopi_proto.operator_library import describe_functions
 
 from .presence import DRIVER
 
+FUNCTIONS = Path(__file__).with_name("functions.json")
+"""The functions of the operator library, and the operators that call them."""
 FINDER = Finder(packages=Path(__file__).parents[1], driver=DRIVER, switch="DL_ASCEND_LIBRARIES")
 COMPANIONS = (
     Companion(
@@ -39,4 +42,10 @@ COMPANIONS = (
 
 def libraries(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the location of each library by name, or how to install it."""
-    return FINDER.states(COMPANIONS, environ)
+    # The same variables are read by csrc/operators/library.h.
+    roots = (environ.get(name) for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"))
+    folders = [Path(root) / "lib64" for root in roots if root]
+    return {
+        **FINDER.states(COMPANIONS, environ),
+        "functions of aclnn": describe_functions(FUNCTIONS, folders=folders, environ=environ),
+    }

@@ -6,6 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from diopi_proto.operator_library import describe_functions
+
+FUNCTIONS = Path(__file__).with_name("functions.json")
+"""The functions of CNNL, and the operators that call them."""
 USUAL_ROOT = "/usr/local/neuware"
 """Folder where installers put the SDK; the same is in ``csrc/runtime/driver.cpp``."""
 STATUS = "experimental: never compiled against CNNL's header"
@@ -19,5 +23,8 @@ def libraries(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     missing = "not found in $NEUWARE_HOME: install CNNL and set NEUWARE_HOME"
     return {
         "CNNL": f"{library if library.is_file() else missing} ({STATUS})",
+        "functions of CNNL": describe_functions(
+            FUNCTIONS, folders=[root / "lib64"], environ=environ
+        ),
         "CNNL's header": str(header) if header.is_file() else missing,
     }

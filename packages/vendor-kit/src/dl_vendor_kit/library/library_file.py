@@ -12,7 +12,7 @@ from .helpers import HELPERS, KINDS, VIEWS, Helper
 from .located import DataError, Value, close_names, read
 from .model import SHAPES, TYPE_KINDS, Library
 
-OUTPUTS = ("sources", "page", "fake")
+OUTPUTS = ("sources", "page", "fake", "functions")
 _KEYS = frozenset(
     (
         *("name", "shape", "open", "signatures", "vendor", "types", "dtypes", "formats"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from . import emit, emit_fake, emit_functions, emit_page, emit_signatures
+from . import emit, emit_fake, emit_functions, emit_page, emit_signatures, emit_table
 from .check import Checked
 
 
@@ -35,6 +35,9 @@ def outputs(checked: Checked) -> dict[Path, str]:
     page = target("page")
     if page is not None:
         found[page] = emit_page.page(checked)
+    functions = target("functions")
+    if functions is not None:
+        found[functions] = emit_table.table(checked)
     return found
 
 
