@@ -197,10 +197,13 @@ def test_the_best_has_the_shortest_time_although_the_machine_becomes_faster() ->
 
 
 def test_a_second_tuner_waits_for_the_first(folder: Path) -> None:
-    reporting = importlib.import_module("mskpp.reporting")
-    code = "import mskpp; from mskpp import reporting; reporting.device_lock().__enter__()"
+    reporting, devices = map(importlib.import_module, ("mskpp.reporting", "mskpp.devices"))
+    code = (
+        "import mskpp; from mskpp import devices, reporting;"
+        " reporting.device_lock(devices.Target()).__enter__()"
+    )
     path = os.pathsep.join(filter(None, sys.path))
-    with reporting.device_lock():
+    with reporting.device_lock(devices.Target()):
         waiting = subprocess.Popen(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONPATH": path},

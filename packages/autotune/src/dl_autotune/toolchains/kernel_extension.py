@@ -70,6 +70,11 @@ class KernelExtension:
         if self._properties.unavailable:
             raise TuningError(f"[tune] {vendor} cannot compile: {self._properties.unavailable}")
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Return the languages that the device compiles."""
+        return self._properties.languages
+
     def identity(self) -> Mapping[str, str]:
         """Return vendor, device, architecture and compiler."""
         return {

@@ -16,6 +16,7 @@ from dl_autotune.errors import MarkerError
 from dl_autotune.observers import RaceSettings, race
 
 from .building import is_newer, run_script
+from .devices import Target
 from .errors import MskppError
 from .launcher import resolve_includes
 from .reporting import (
@@ -115,7 +116,7 @@ def autotune_v2(
                 _RUNS.remove(runs)
             if not runs:
                 raise MskppError(f"[autotune_v2] {function.__name__} did not run a program")
-            with device_lock():
+            with device_lock(Target()):
                 _tune(*runs[0], checked, warmup_times)
             return result
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from diopi_proto.foreign_file import SOURCE_BYTES, read_regular_text
 
+from .device_source import device_source, with_includes
 from .errors import MskppError
 from .signature import Signature, find_signature
 
@@ -98,6 +99,11 @@ class Generated:
                 f"*static_cast<{each}*>(arguments[{at}])" for at, each in enumerate(types)
             ),
         )
+
+    def device_source(self, text: str, language: str) -> str:
+        """Return the source for a device of a text of the kernel that differs only in values."""
+        inserted = with_includes(text, self.config.path.parent)
+        return device_source(language, inserted, self.signature.name, self.bound)
 
 
 GENERATED: dict[Path, Generated] = {}

@@ -15,7 +15,7 @@ class Launched:
     """Launch with its arguments before the launch."""
 
     kernel: CompiledKernel
-    blocks: int
+    blocks: tuple[int, int]
     arguments: list[Packed]
 
 

@@ -15,14 +15,16 @@ from dl_autotune.observers import Race
 from dl_autotune.runners.device_lock import DeviceLock
 from dl_autotune.spaces.markers import substitute
 
+from .devices import Target
+
 LOG = logging.getLogger("mskpp")
 _FORMAT = "[%(levelname)s] %(name)s: %(message)s"
 
 
-def device_lock() -> DeviceLock:
-    """Return the lock of dl:cpu: a second tuner waits, because it would disturb the measurements
+def device_lock(on: Target) -> DeviceLock:
+    """Return the lock of a device: a second tuner waits, because it would disturb the measurements
     of the first."""
-    return DeviceLock("cpu", 0, waits=True)
+    return DeviceLock(on.vendor, on.device, waits=True)
 
 
 def report_line(line: str) -> None:

@@ -16,6 +16,8 @@ from dl_autotune import TuningError
 from dl_autotune.observers import RaceSettings, race
 
 from .arguments import Packed
+from .device_running import DevicePrepared
+from .devices import Target
 
 _GUARD = 4096
 _ROUNDINGS = 32
@@ -31,7 +33,8 @@ class Launch:
     """Request for the arrays that a launch writes, by argument position."""
 
     path: Path
-    blocks: int
+    target: Target
+    blocks: tuple[int, int]
     arguments: list[Packed]
     repeat: int = 1
 
@@ -45,15 +48,16 @@ class Compare:
 
     path: Path
     baseline: Path
-    blocks: int
+    target: Target
+    blocks: tuple[int, int]
     arguments: list[Packed]
     warmup: float
     settings: RaceSettings
     seed: int
 
 
-class Prepared:
-    """Loaded library with copies of the arguments, whose arrays have guard bands."""
+class HostPrepared:
+    """Loaded library of the host with copies of the arguments, whose arrays have guard bands."""
 
     def __init__(self, path: Path, blocks: int, arguments: list[Packed]) -> None:
         self._ffi = FFI()
@@ -113,12 +117,26 @@ class Prepared:
         return found
 
 
+Prepared = HostPrepared | DevicePrepared
+
+
+def prepare(target: Target, path: Path, blocks: tuple[int, int], given: list[Packed]) -> Prepared:
+    """Load a kernel with copies of its arguments.
+
+    :param blocks: number of blocks, and of threads in a block.
+    :raises TuningError: it cannot be loaded, or the arguments do not fit.
+    """
+    if target.is_host:
+        return HostPrepared(path, blocks[0], given)
+    return DevicePrepared(target, path, blocks, given)
+
+
 def serve() -> Callable[[Any], Any]:
     """Return the handler of requests."""
 
     def handle(request: Launch | Compare) -> Any:
         if isinstance(request, Launch):
-            made = Prepared(request.path, request.blocks, request.arguments)
+            made = prepare(request.target, request.path, request.blocks, request.arguments)
             for _ in range(request.repeat):
                 made()
             return made.arrays()
@@ -129,7 +147,7 @@ def serve() -> Callable[[Any], Any]:
 
 def _compare(request: Compare) -> Any:
     baseline, candidate = (
-        Prepared(path, request.blocks, request.arguments)
+        prepare(request.target, path, request.blocks, request.arguments)
         for path in (request.baseline, request.path)
     )
     baseline()
@@ -146,7 +164,7 @@ def _compare(request: Compare) -> Any:
 
 def _judge(request: Compare, expected: dict[int, NDArray[Any]], when: str) -> None:
     """Check that a launch with the same arguments has the same results up to rounding."""
-    made = Prepared(request.path, request.blocks, request.arguments)
+    made = prepare(request.target, request.path, request.blocks, request.arguments)
     made()
     try:
         actual = made.arrays()

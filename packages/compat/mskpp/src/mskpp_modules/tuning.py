@@ -15,7 +15,8 @@ from dl_autotune.errors import MarkerError
 from dl_autotune.observers import Calibration, Claim, Race, RaceSettings, claim
 from dl_autotune.runners.worker import Worker, WorkerError
 
-from .building import run_script
+from .building import compile_for, run_script
+from .devices import Target, describe, target
 from .errors import MskppError
 from .launcher import resolve_includes
 from .recording import RECORDINGS, Launched
@@ -34,6 +35,7 @@ _PROCESSES = 3
 """Number of processes in which the best configuration is measured again."""
 _SECONDS = 300.0
 _MOST_COMPILERS = 32
+_HOST = Target()
 Config = dict[str, str]
 
 
@@ -47,12 +49,14 @@ class Tuned:
     :ivar best: index of the best configuration; None if all failed.
     :ivar verdict: verdict on the best one against the unmodified kernel, measured in fresh
         processes.
+    :ivar device: vendor, number and name of the device.
     """
 
     microseconds: tuple[float | None, ...]
     failures: dict[int, str]
     best: int | None
     verdict: Claim | None
+    device: str
 
 
 def autotune(
@@ -69,15 +73,16 @@ def autotune(
     :param configs: values by the key of a marker in the kernel's source.
     :param warmup: warm-up time in microseconds, 1 to 100000.
     :param repeat: minimum number of timed launches, 1 to 10000.
-    :param device_ids: devices, of which the first is used; dl:cpu has device 0.
+    :param device_ids: devices of the vendor, of which the first is used.
     :raises MskppError: a parameter is out of range.
     """
     checked = check_configs(configs)
     for name, value, most in (("warmup", warmup, 100000), ("repeat", repeat, 10000)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise MskppError(f"[autotune] {name}={value!r}: must be 1 to {most}")
-    if list(device_ids)[:1] != [0]:
-        raise MskppError(f"[autotune] device_ids={device_ids!r}: dl:cpu has device 0")
+    if not list(device_ids):
+        raise MskppError("[autotune] device_ids is empty: pass one or more")
+    on = target(next(iter(device_ids)))
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -90,8 +95,8 @@ def autotune(
                 RECORDINGS.remove(launches)
             if not launches:
                 raise MskppError(f"[autotune] {function.__name__} did not launch a kernel")
-            with device_lock():
-                found = tune(launches[0], checked, warmup, repeat)
+            with device_lock(on):
+                found = tune(launches[0], checked, warmup, repeat, on)
             tuned.tuned = found  # type: ignore[attr-defined]
             return result
 
@@ -116,7 +121,9 @@ def check_configs(configs: Sequence[Config]) -> list[Config]:
     return [dict(config) for config in configs]
 
 
-def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> Tuned:
+def tune(
+    launch: Launched, configs: list[Config], warmup: int, repeat: int, on: Target = _HOST
+) -> Tuned:
     """Build all configurations, time each against the unmodified kernel, and measure the best
     again.
 
@@ -132,14 +139,15 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
     compilers = min(max((os.cpu_count() or 1) // 2, 1), _MOST_COMPILERS)
     with ThreadPoolExecutor(compilers) as pool, Worker(serve) as worker:
         # Built again, because the function's own library may not exist after it has returned.
-        baseline = pool.submit(_build, launch, {}, folder / "default")
+        baseline = pool.submit(_build, launch, {}, folder / "default", on)
         building = [
-            pool.submit(_build, launch, config, folder / str(number))
+            pool.submit(_build, launch, config, folder / str(number), on)
             for number, config in enumerate(configs)
         ]
         for number, config in enumerate(configs):
             try:
-                found = _raced(worker, launch, baseline, building[number], warmup, settings, number)
+                request = _request(launch, baseline, building[number], on, warmup, settings, number)
+                found = _raced(worker, request)
             except (MskppError, MarkerError, WorkerError) as error:
                 failures[number] = str(error)
                 LOG.error("No.%d failed: %s, %s", number, error, config)
@@ -151,47 +159,59 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
             LOG.error("no configuration ran with correct results")
         else:
             report_line(f"Best config: No.{best}")
-            verdict = _again(launch, baseline, building[best], warmup, settings)
+            requests = [
+                _request(launch, baseline, building[best], on, warmup, settings, 1000 + number)
+                for number in range(_PROCESSES)
+            ]
+            verdict = _again(requests)
             LOG.info("No.%d against the unmodified kernel: %s", best, verdict)
     finish_folder(folder, keep)
     microseconds = tuple(times.by_number.get(number) for number in range(len(configs)))
-    return Tuned(microseconds, failures, best, verdict)
+    return Tuned(microseconds, failures, best, verdict, describe(on))
 
 
-def _build(launch: Launched, config: Config, folder: Path) -> Path:
+def _build(launch: Launched, config: Config, folder: Path, on: Target) -> Path:
     generated, script = launch.kernel.generated, launch.kernel.build_script
     assert generated is not None
     assert script is not None
     kernel = generated.config
     text = substitute_first(kernel.text(), config, kernel.path.name)
     folder.mkdir()
-    source = folder / kernel.path.name
-    source.write_text(resolve_includes(text, kernel.path.parent), encoding="utf-8")
     launcher, output = folder / "_gen_launch.cpp", folder / "_gen_module.so"
-    launcher.write_text(generated.source(source), encoding="utf-8")
     LOG.debug("building %s in %s", config or "the unmodified kernel", folder)
+    source = folder / kernel.path.name
+    if not on.is_host:
+        source.write_text(text, encoding="utf-8")
+        compile_for(on, generated, text, output)
+        return output
+    source.write_text(resolve_includes(text, kernel.path.parent), encoding="utf-8")
+    launcher.write_text(generated.source(source), encoding="utf-8")
     run_script(script, launcher, output)
     return output
 
 
-def _raced(
-    worker: Worker,
+def _request(
     launch: Launched,
     baseline: Future[Path],
     building: Future[Path],
+    on: Target,
     warmup: float,
     settings: RaceSettings,
     seed: int,
-) -> Race:
-    request = Compare(
+) -> Compare:
+    return Compare(
         building.result(),
         baseline.result(),
+        on,
         launch.blocks,
         launch.arguments,
         warmup,
         settings,
         seed,
     )
+
+
+def _raced(worker: Worker, request: Compare) -> Race:
     try:
         found = worker.call(request, _SECONDS)
     except WorkerError:
@@ -201,20 +221,12 @@ def _raced(
     return found
 
 
-def _again(
-    launch: Launched,
-    baseline: Future[Path],
-    building: Future[Path],
-    warmup: float,
-    settings: RaceSettings,
-) -> Claim | None:
+def _again(requests: Sequence[Compare]) -> Claim | None:
     races = []
-    for number in range(_PROCESSES):
+    for request in requests:
         with Worker(serve) as worker:
             try:
-                races.append(
-                    _raced(worker, launch, baseline, building, warmup, settings, 1000 + number)
-                )
+                races.append(_raced(worker, request))
             except WorkerError as error:
                 LOG.error("the best configuration failed when it was measured again: %s", error)
                 return None

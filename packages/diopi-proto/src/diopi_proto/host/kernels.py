@@ -233,8 +233,8 @@ class KernelFunction:
         """Launch the function.
 
         :param arguments: tensors, numpy scalars, Python numbers and None. A tensor is passed as
-            the address of its element 0, None as NULL, an int as int64, a float as double, and a
-            bool as bool.
+            the address of its element 0, None as NULL, an int as int64, a float as double, a bool
+            as bool, and a structure, which is a numpy scalar too, unchanged.
         :param grid: blocks, in up to three dimensions.
         :param block: threads of a block, in up to three dimensions.
         :param shared_bytes: dynamic shared memory per block.
@@ -311,7 +311,7 @@ def _value(position: int, argument: Any) -> bytes:
         argument = np.int64(argument)
     elif isinstance(argument, float):
         argument = np.float64(argument)
-    if not isinstance(argument, np.generic) or argument.dtype.kind not in "biufc":
+    if not isinstance(argument, np.generic) or argument.dtype.kind not in "biufcV":
         raise _refused(
             f"argument {position} is {argument!r}, which is not a tensor, a number of 64 bits or a "
             "numpy scalar"
