@@ -47,7 +47,7 @@ lib::View tensor(int32_t dtype) {
   return view;
 }
 
-// What the function gets: "float32 2.5", or "declined: reason".
+// The scalar that the function gets: "float32 2.5", or "declined: reason".
 std::string passed(Library& library, const lib::Function& function, int32_t dtype,
                    const lib::Scalar& alpha) {
   lib::Call call(nullptr, "scale", library);
