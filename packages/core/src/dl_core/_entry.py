@@ -95,20 +95,16 @@ def _explain_absence(message: str) -> None:
     """Tell a program why it has no device, when it asks for one if that is possible."""
     from dl_core import absence
 
-    if not absence.explain(_worded(message)) and not _is_worker():
+    if not absence.explain(f"dl-core: {message}") and not _is_worker():
         _tell(message)
-
-
-def _worded(message: str) -> str:
-    from diopi_proto.text import printable
-
-    return printable(f"dl-core: {message}")
 
 
 def _tell(message: str) -> None:
     import warnings
 
-    message = _worded(message)
+    from diopi_proto.text import printable
+
+    message = printable(f"dl-core: {message}")
     try:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:

@@ -40,7 +40,9 @@ def explain(message: str) -> bool:
 
 def _print_if_asked(message: str, error: BaseException | None) -> None:
     if sys.stderr is not None and any(map(_asks, _chain(error))):
-        sys.stderr.write(f"{message}\n")
+        from diopi_proto.text import write_error
+
+        write_error(f"{message}\n")
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
