@@ -104,12 +104,12 @@ bool one_dtype(const lib::Views& tensors, const lib::View& like) {
 }
 
 lib::Scalar element(const lib::Scalar& number, const lib::View& like) {
-  lib::Scalar made = lib::is_integral(like) ? lib::scalar_of(lib::integer(number))
-                                            : lib::scalar_of(lib::number(number));
-  if (lib::is_integral(like) && like.dtype != diopi_dtype_bool &&
-      lib::number(number) != static_cast<double>(lib::integer(number)))
-    lib::refuse("a fraction for a tensor of integers");
-  if (like.dtype == diopi_dtype_bool) made = lib::scalar_of(int64_t{lib::number(number) != 0.0});
+  lib::Scalar made = lib::scalar_of(lib::number(number));
+  if (like.dtype == diopi_dtype_bool) {
+    made = lib::scalar_of(int64_t{lib::number(number) != 0.0});
+  } else if (lib::is_integral(like)) {
+    made = lib::scalar_of(lib::integer(number));
+  }
   made.value.stype = static_cast<diopiDtype_t>(like.dtype);
   return made;
 }

@@ -83,6 +83,8 @@ void check_helpers() {
         lib::equal(lib::Ints{1}, {1}));
   CHECK(lib::scalar_like(1.5, made({}, diopi_dtype_int32)).value.ival == 1);
   CHECK(lib::scalar_like(1.5, made({}, diopi_dtype_float16)).value.fval == 1.5);
+  CHECK(lib::integer(lib::scalar_of(2.0)) == 2 && lib::integer(lib::Scalar{}) == 0);
+  CHECK(declines([] { lib::integer(lib::scalar_of(1.25)); }));
   CHECK(declines([] { lib::at(lib::Ints{1}, 1); }));
 }
 

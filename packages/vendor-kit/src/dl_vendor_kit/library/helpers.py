@@ -117,7 +117,7 @@ HELPERS: Mapping[str, Helper] = _table(
     or_double(optional_double, double) -> double  # the first number; if it is NULL, the second
     or_bool(optional_bool, bool) -> bool    # the first boolean; if it is NULL, the second
     number(scalar) -> double                # value of a scalar
-    integer(scalar) -> int                  # value of a scalar
+    integer(scalar) -> int                  # value of a scalar; declines fractions
     sqrt(double) -> double                  # square root
     power(double, double) -> double         # power
     dims(ints, tensor) -> ints              # the dimensions; all of the tensor if there are none

@@ -46,7 +46,10 @@ inline double number(const Scalar& scalar) {
 }
 
 inline int64_t integer(const Scalar& scalar) {
-  return scalar.is_present ? number_of<int64_t>(&scalar.value) : 0;
+  if (!scalar.is_present) return 0;
+  const auto value = number_of<int64_t>(&scalar.value);
+  if (static_cast<double>(value) != number(scalar)) refuse("a fraction where an integer is needed");
+  return value;
 }
 inline double sqrt(double x) { return std::sqrt(x); }
 inline double power(double x, double exponent) { return std::pow(x, exponent); }
