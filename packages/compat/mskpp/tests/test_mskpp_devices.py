@@ -1,6 +1,6 @@
 """Kernels on devices whose vendor compiles them: a simulated CUDA GPU, OpenCL.
 
-dl-vendor-ascend and dl-vendor-rocm run ``brief_program`` on their fakes.
+dl-vendor-rocm runs ``brief_program`` on its fake.
 """
 
 from __future__ import annotations
