@@ -525,8 +525,9 @@ def new_vendor(session: nox.Session) -> None:
 ONE_OF_CASES = 150
 # Simulated devices whose kernels are compiled functions of the processor take less time for a case.
 ONE_OF_SIMULATED = 10
-# Timeout of a case on a driver from packages, which compiles a kernel when it first runs.
-COMPILING = ("--seconds", "300")
+# Timeout of a case: a driver from packages compiles a kernel when it first runs, and simulated
+# devices compute the largest products of models on one thread.
+CASE_TIMEOUT = ("--seconds", "300")
 
 
 def seeded_sample(session: nox.Session, parts: int) -> tuple[str, str]:
@@ -556,7 +557,7 @@ def add_share(vendor: str) -> None:
         env = {**driver, "DL_VENDORS": vendor}
         folder = f"packages/vendor-{vendor}/tests"
         failed = run_tests(session, python, [(folder, env)])
-        options = (*seeded_sample(session, ONE_OF_CASES), *COMPILING)
+        options = (*seeded_sample(session, ONE_OF_CASES), *CASE_TIMEOUT)
         run_conformance(session, python, vendor, env, options)
         if failed:
             session.error(f"failed: {', '.join(failed)}")
@@ -575,7 +576,7 @@ def add_simulated_share(vendor: str) -> None:
     def share(session: nox.Session) -> None:
         python = python_of(session, "environment")
         env = simulated_build(session, python, vendor)
-        options = ("--simulate", *seeded_sample(session, ONE_OF_SIMULATED))
+        options = ("--simulate", *seeded_sample(session, ONE_OF_SIMULATED), *CASE_TIMEOUT)
         run_conformance(session, python, vendor, env, options)
 
     share.__doc__ = f"Run a part of the conformance suite on simulated devices of {vendor}."
@@ -656,7 +657,7 @@ def add_conformance(vendor: str) -> None:
         if driver_packages(vendor) is None:
             run_conformance(session, python, vendor, driver)
         else:
-            run_conformance_on_runtimes(session, python, vendor, driver, COMPILING)
+            run_conformance_on_runtimes(session, python, vendor, driver, CASE_TIMEOUT)
 
     name = f"conformance-{vendor}"
     conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` selects cases."
