@@ -366,8 +366,8 @@ def explicit_fallbacks(names: list[str]) -> str:
         HEADER
         + "// Operators with both a CPU kernel and a composite implementation. The dispatcher\n"
         + "// would choose the composite one for dl, which takes a detour for structured\n"
-        + "// operators and uses another algorithm for all others. Here all of them go straight\n"
-        + "// to the fallback.\n"
+        + "// operators and uses a different algorithm for the rest. This library sends\n"
+        + "// every listed operator straight to the fallback.\n"
         + '#include <torch/library.h>\n\n#include "aten/fallback/fallback.h"\n\n'
         + "namespace dl::core {\n\n"
         + "TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {\n"
