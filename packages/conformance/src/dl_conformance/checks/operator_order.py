@@ -239,13 +239,14 @@ def two_streams(vendor: Vendor) -> None:
             if len(pair := _first(vendor, suitable_cases(vendor, name), 2)) == 2
         ]
         # Two calls may miss each other by chance, so that neither spoils the other.
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                pairs = [pair for pair in pairs if verdicts.get(pair[0].operator, SHARED) is None]
+                again = ([repeated(vendor, trial) for trial in pair] for pair in pairs)
+                pairs = [[x for x in pair if x is not None] for pair in again if all(pair)]
             for pair in _run_on_two_streams(vendor, pairs):
                 wrong = not all(trial.is_right() for trial in pair)
                 verdicts[pair[0].operator] = SHARED if wrong else None
-            pairs = [pair for pair in pairs if verdicts.get(pair[0].operator, SHARED) is None]
-            again = ([repeated(vendor, trial) for trial in pair] for pair in pairs)
-            pairs = [[x for x in pair if x is not None] for pair in again if all(pair)]
     _accuse(verdicts, SHARED)
 
 
