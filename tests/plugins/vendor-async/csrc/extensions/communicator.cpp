@@ -19,9 +19,9 @@ dl_status_t* unique_id(dl_vendor_t* vendor, dl_communicator_id_t* id) {
 void* join(Instance& all, int32_t index, const dl_communicator_id_t& id, int32_t ranks,
            int32_t rank, double seconds) {
   if (ranks < 1 || ranks > 1024 || rank < 0 || rank >= ranks) {
-    throw Error(DL_INVALID_ARGUMENT, "rank " + std::to_string(rank) + " of " +
-                                         std::to_string(ranks) +
-                                         " is invalid; supported: 1 to 1024 ranks, ranks from 0");
+    throw Error(DL_INVALID_ARGUMENT,
+                "rank " + std::to_string(rank) + " of " + std::to_string(ranks) +
+                    " ranks is invalid; supported: 1 to 1024 ranks, numbered from 0");
   }
   if (!(seconds >= 0))
     throw Error(DL_INVALID_ARGUMENT,
