@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
+import os
 import sys
+from pathlib import Path
 
 from diopi_proto.text import printable
+from dl_core import files
+from dl_core.bug_report import compose
 from dl_core.commands import Command
 from dl_core.commands_coverage import COVERAGE
 from dl_core.commands_run import RUN
@@ -32,9 +38,28 @@ def _say_json(found: object) -> None:
     sys.stdout.write(json.dumps(found, indent=2) + "\n")
 
 
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    _add_json(parser)
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write a bug report, without secrets and names of the user or the machine",
+    )
+    files.add_force(parser)
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
+    wanted: Path | None = arguments.report
+    if wanted is not None:
+        files.check_free([wanted], arguments.force)
     report = examine()
-    if arguments.json:
+    if wanted is not None:
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            _show_report(report)
+        files.write_text(wanted, compose(shown.getvalue(), os.environ), arguments.force)
+        _say(f"wrote {wanted}; read it before you send it")
+    elif arguments.json:
         _say_json(report.as_json())
     else:
         _show_report(report)
@@ -155,7 +180,7 @@ def _devices(arguments: argparse.Namespace) -> int:
 
 BUILTIN = (
     Command(
-        "doctor", "check the installation; exit with code 1 if a check fails", _add_json, _doctor
+        "doctor", "check the installation; exit with code 1 if a check fails", _add_doctor, _doctor
     ),
     Command("devices", "list the devices that torch sees as dl:0, dl:1, …", _add_json, _devices),
     COVERAGE,
