@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PART = re.compile(r"[\w.][\w.+-]*", re.ASCII)
 SUFFIXES = {
-    *(".py", ".pyi", ".typed", ".in", ".toml", ".ini", ".yaml", ".json", ".cmake", ".sh"),
+    *(".py", ".pyi", ".typed", ".in", ".toml", ".ini", ".yaml", ".yml", ".json", ".cmake", ".sh"),
     *(".c", ".cl", ".h", ".cpp", ".hpp", ".inc", ".cu", ".hip"),
     *(".md", ".txt", ".png", ".css", ".js", ".jinja", ".expected"),
 }
