@@ -47,6 +47,7 @@ from tools.sessions.requirements import (
     DISASSEMBLERS,
     FRAMEWORKS,
     NVCC,
+    RELEASE,
     RELEASES,
     ROOT,
     TEST,
@@ -402,6 +403,16 @@ def gpu_code(session: nox.Session) -> None:
     session.run("python", "-m", "tools.gpu_code", *session.posargs, env={"PATH": path})
 
 
+@nox.session(name="release-check", requires=["build"], default=False)
+def release_check(session: nox.Session) -> None:
+    """Check metadata, licences, sdists and wheels; install them by name from an index on loopback.
+
+    `-- --sdists NAME ...` builds wheels from these sdists alone; by default those without C++.
+    """
+    session.install(*CONSTRAINTS, *RELEASE)
+    session.run("python", "-m", "tools.release", "check", *session.posargs)
+
+
 @nox.session(venv_backend="none", requires=["toolchain"], default=False)
 def generate(session: nox.Session) -> None:
     """Regenerate the generated files; run it after an edit of the schema or of core's table."""
@@ -412,11 +423,16 @@ def generate(session: nox.Session) -> None:
         session.run(python, *arguments, env=env, external=True)
 
 
+WORKFLOWS = sorted(map(str, Path(".github/workflows").glob("*.yml")))
+SCHEMA_OF_WORKFLOWS = ("--builtin-schema", "vendor.github-workflows")
+
+
 @nox.session(venv_backend="none", requires=["toolchain"])
 def lint(session: nox.Session) -> None:
     """Check formatting, types, generated files, operator families, imports, wording, commits."""
     python = python_of(session, "toolchain")
     clang_format = str(Path(python).with_name("clang-format"))
+    zizmor = str(Path(python).with_name("zizmor"))
     places = ("packages/*", "packages/compat/*", "tests/plugins/*", "examples/*")
     sources, env = source_path(*(f"{place}/src" for place in places))
     commands = {
@@ -429,6 +445,8 @@ def lint(session: nox.Session) -> None:
         "imports": (python, "-m", "tools.import_contracts"),
         "wording": (python, "-m", "tools.wording"),
         "commit messages": (python, "tools/commit_messages.py"),
+        "workflows": (python, "-m", "check_jsonschema", *SCHEMA_OF_WORKFLOWS, *WORKFLOWS),
+        "security of workflows": (zizmor, "--offline", "--quiet", *WORKFLOWS),
     }
     failed = []
     for name, command in commands.items():
@@ -745,6 +763,23 @@ def add_torch_release(release: str, torchvision: str) -> None:
     torch_release.__doc__ = f"The environment of torch {release}."
     nox.session(name=name, default=False)(torch_release)
     TORCH_ENVIRONMENTS[release] = name
+
+    def core_wheel(session: nox.Session) -> None:
+        toolchain = python_of(session, "toolchain")
+        # Wheels with the headers that dl-core is compiled with.
+        session.run(toolchain, "-m", "tools.build_wheels", "dl-graph", external=True)
+        python = python_of(session, name.replace(".", "-"))
+        command = (toolchain, "-m", "tools.release", "core", f"{release}={python}")
+        session.run(*command, external=True)
+
+    core_wheel.__doc__ = f"Build dl-core for torch {release} into build/core-wheels."
+    declare = nox.session(
+        name=f"core-wheel-{release}",
+        venv_backend="none",
+        requires=["toolchain", name],
+        default=False,
+    )
+    declare(core_wheel)
 
 
 TORCH_ENVIRONMENTS: dict[str, str] = {}

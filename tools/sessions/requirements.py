@@ -15,8 +15,13 @@ RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.tom
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 # Frameworks that dl-integrations is tested with, about 30 MB; TRAIN has transformers.
 FRAMEWORKS = ("accelerate", "lightning")
-TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
-CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML")
+TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest", "towncrier")
+CHECK = (
+    *("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML"),
+    *("check-jsonschema", "zizmor"),
+)
+# Checks and tools of a release.
+RELEASE = ("pip", "build", "twine", "towncrier", "cyclonedx-bom", 'tomli; python_version < "3.11"')
 # The CUDA compiler and the parts that it needs, which must have the same version.
 NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
 # Disassemblers of its machine code; cuobjdump calls nvdisasm.

@@ -1,0 +1,25 @@
+"""Bill of materials of an installation, as CycloneDX JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from .declared import ReleaseError
+
+
+def write(environment: Path, file: Path) -> int:
+    """Write the bill of materials of an environment; return the number of its components.
+
+    :raises ReleaseError: the environment cannot be read.
+    """
+    python = str(environment / "bin" / "python")
+    command = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"]
+    done = subprocess.run(
+        [*command, "--output-file", str(file), python], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ReleaseError(f"[release] cyclonedx_py: {done.stderr.strip()}")
+    return len(json.loads(file.read_text(encoding="utf-8"))["components"])
