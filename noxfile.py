@@ -45,6 +45,7 @@ from tools.sessions.requirements import (
     CONSTRAINTS,
     CONSTRAINTS_FILE,
     DISASSEMBLERS,
+    DOCS,
     FRAMEWORKS,
     NVCC,
     RELEASE,
@@ -457,6 +458,21 @@ def lint(session: nox.Session) -> None:
             failed.append(name)
     if failed:
         session.error(f"failed: {'; '.join(failed)}")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site into build/site; check its links and the spelling."""
+    session.install(*CONSTRAINTS, *DOCS)
+    _, env = source_path("packages/*/src", "packages/compat/*/src")
+    env["NO_MKDOCS_2_WARNING"] = "1"
+    site = BUILD / "site"
+    config = ("--config-file", "tools/site/mkdocs.yaml", "--site-dir", str(site))
+    session.run("python", "-m", "mkdocs", "build", "--strict", *config, env=env)
+    session.run("python", "-m", "tools.site.check", str(site), env=env)
+    documents = session.run("git", "ls-files", "*.md", external=True, silent=True, log=False)
+    words = ("--ignore-words", "tools/site/spelling.txt")
+    session.run("codespell", *words, *str(documents).split(), log=False)
 
 
 @nox.session(venv_backend="none", requires=["build"], default=False)

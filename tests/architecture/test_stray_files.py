@@ -13,7 +13,7 @@ PART = re.compile(r"[\w.][\w.+-]*", re.ASCII)
 SUFFIXES = {
     *(".py", ".pyi", ".typed", ".in", ".toml", ".ini", ".yaml", ".yml", ".json", ".cmake", ".sh"),
     *(".c", ".cl", ".h", ".cpp", ".hpp", ".inc", ".cu", ".hip"),
-    *(".md", ".txt", ".png", ".css", ".js", ".jinja", ".expected"),
+    *(".md", ".txt", ".png", ".svg", ".css", ".js", ".jinja", ".expected"),
 }
 WITHOUT_SUFFIX = {
     "LICENSE",

@@ -26,3 +26,6 @@ RELEASE = ("pip", "build", "twine", "towncrier", "cyclonedx-bom", 'tomli; python
 NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
 # Disassemblers of its machine code; cuobjdump calls nvdisasm.
 DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")
+# The documentation site, and what its generated pages import from the packages' sources.
+DOCS = ("mkdocs-material", "codespell", "pyyaml", "cffi", "numpy", "pluggy", "rich", "jinja2")
+DOCS += ("typing_extensions",)
