@@ -28,6 +28,9 @@ WITHOUT_SUFFIX = {
 # Templates of projects whose build and version control must not take them for their own files.
 WITHOUT_SUFFIX |= {"__dot__gitignore"}
 
+# Wheels of earlier releases, which later ones must run.
+KEPT_WHEELS = "tests/abi/releases/"
+
 
 def strays(paths: list[str]) -> list[str]:
     """Return the paths that are neither source, document nor data files."""
@@ -35,6 +38,7 @@ def strays(paths: list[str]) -> list[str]:
     for path in paths:
         *_, name = parts = path.split("/")
         known = Path(name).suffix in SUFFIXES or name in WITHOUT_SUFFIX
+        known = known or (path.startswith(KEPT_WHEELS) and path.endswith(".whl"))
         if not known or not all(PART.fullmatch(part) for part in parts):
             found.append(path)
     return found
@@ -50,5 +54,13 @@ def test_no_file_is_committed_by_mistake() -> None:
 
 
 def test_output_files_are_noticed() -> None:
-    wrong = ["packages/x/-", "a.out", "core.1234", "build log.txt", "packages/y/--help", "x.orig"]
+    wrong = [
+        "packages/x/-",
+        "a.out",
+        "core.1234",
+        "build log.txt",
+        "packages/y/--help",
+        "x.orig",
+        "dist/x.whl",
+    ]
     assert strays(["packages/core/README.md", ".ci/run", *wrong]) == wrong
