@@ -302,7 +302,8 @@ MISTAKES = [
      "toyAdd takes 4 arguments (self, other, alpha, out), and 3 are given"),
     ("arithmetic", 'diopiAdd: "toyAdd(input, alpha, other, out)"',
      "toyAdd, argument other: 'toyAdd(input, alpha, other, out)': a value of kind scalar does "
-     "not fit the type const toyTensor* (at 'alpha, other, out)')"),
+     "not fit the type const toyTensor*; pass another value, or convert it by a helper "
+     "(at 'alpha, other, out)')"),
     ("arithmetic", 'diopiAdd: "toyAdd(out, other, alpha, input)"', "the function reads out, whose"),
     ("arithmetic", 'diopiAdd: "toyAdd(other, other, alpha, input)"',
      "argument out: the function writes this argument, and input is an input of the operator"),
@@ -416,7 +417,7 @@ def test_mistake_in_the_library_is_named(tmp_path: Path, old: str, new: str, mes
         ('{"f": {"arguments": [{"name": "x", "type": "int", "io": "up"}]}}', "io must be one of"),
         ('{"f": {"arguments": [{"name": "x", "type": "int", "dtypes": ["half"]}]}}', "not a dtype"),
         ('{"f": {"arguments": [{"name": "x", "type": "int", "kind": 1}]}}', "unknown key 'kind'"),
-        ('{"a b": {"arguments": []}}', "is not the name of a C function"),
+        ('{"a b": {"arguments": []}}', "cannot be the name of a C function"),
         ("[]", "must be an object"),
         ("{", "is not valid JSON"),
     ],
@@ -431,6 +432,6 @@ def test_mistake_in_the_signatures_is_named(tmp_path: Path, entry: str, message:
 def test_columns_are_those_of_the_text() -> None:
     with pytest.raises(ExpressionError) as raised:
         parse("@f($a, 'τ', b ** 2)")
-    assert raised.value.column == 12
+    assert raised.value.column == 15
     step = parse_step("f(from, is) if x")
-    assert step.call.arguments[0] == Name(2, "from") and step.condition == Name(0, "x")
+    assert step.call.arguments[0] == Name(2, "from") and step.condition == Name(15, "x")

@@ -21,6 +21,7 @@ from pathlib import Path
 from diopi_proto import __version__ as contract
 
 from ._version import __version__ as kit
+from .cpp_words import cpp_words
 
 MEMORIES: Mapping[str, str] = {
     "separate": "memory that the host cannot access, and asynchronous streams",
@@ -159,7 +160,7 @@ def check_name(name: str) -> None:
             f"{name!r} cannot be a vendor's name; use up to {LONGEST_NAME} lower-case letters and "
             "digits, with single underscores between them, that begin with a letter, as in 'my_npu'"
         )
-    if keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in _cpp_words():
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in cpp_words():
         raise ProjectError(
             f"{name!r} is a reserved word of C++ or Python; add a word, as in '{name}_npu'"
         )
@@ -168,12 +169,6 @@ def check_name(name: str) -> None:
             f"{name!r} is the name of a vendor or plugin of dl; choose another name, or uninstall "
             f"the wheel that has it if this is its successor"
         )
-
-
-def _cpp_words() -> frozenset[str]:
-    """Return the keywords of C++, and other words that cannot name a namespace."""
-    text = (files("dl_vendor_kit") / "cpp_words.txt").read_text(encoding="utf-8")
-    return frozenset(text.split())
 
 
 def render(name: str, kind: str, memory: str) -> dict[str, str]:

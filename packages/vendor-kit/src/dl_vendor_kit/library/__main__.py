@@ -7,10 +7,11 @@ from pathlib import Path
 
 from diopi_proto.text import write_error, write_output
 
-from .check import Checked, check
+from .check import check
 from .loading import load
 from .located import DataError
-from .outputs import outputs, outputs_that_differ, write_outputs
+from .outputs import outputs, stale_outputs
+from .writing import OutputError, outputs_that_differ, remove_output, write_outputs
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -31,6 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     folder: Path = arguments.folder
     try:
         checked = check(load(folder))
+        wanted = outputs(checked)
     except DataError as error:
         write_error(f"{error}\n")
         return 1
@@ -42,29 +44,31 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     if arguments.findings:
         return 0
-    return _update(checked, folder, write=not arguments.check)
+    stale = stale_outputs(checked, wanted)
+    if arguments.check:
+        return _compare(folder, [*outputs_that_differ(wanted), *stale])
+    return _update(wanted, stale)
 
 
-def _update(checked: Checked, folder: Path, *, write: bool) -> int:
-    wanted = outputs(checked)
-    stale = [
-        file
-        for parent in {file.parent for file in wanted}
-        for file in sorted(parent.glob("*.gen.*"))
-        if file not in wanted
-    ]
-    if not write:
-        wrong = [*outputs_that_differ(wanted), *stale]
-        for file in wrong:
-            write_error(f"{file} is out of date\n")
-        if wrong:
-            write_error(f"run: python -m dl_vendor_kit.library {folder}\n")
-        return 1 if wrong else 0
-    for file in write_outputs(wanted):
-        write_output(f"wrote {file}\n")
-    for file in stale:
-        file.unlink()
-        write_output(f"removed {file}\n")
+def _compare(folder: Path, wrong: list[Path]) -> int:
+    """Report the files that differ from what is generated."""
+    for file in wrong:
+        write_error(f"{file} is out of date\n")
+    if wrong:
+        write_error(f"run: python -m dl_vendor_kit.library {folder}\n")
+    return 1 if wrong else 0
+
+
+def _update(wanted: dict[Path, str], stale: list[Path]) -> int:
+    try:
+        for file in write_outputs(wanted):
+            write_output(f"wrote {file}\n")
+        for file in stale:
+            remove_output(file)
+            write_output(f"removed {file}\n")
+    except OutputError as error:
+        write_error(f"{error}\n")
+        return 1
     return 0
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .located import close_names
-from .lower import NS, Lowered, convert_kind
+from .lowered import NS, Lowered, convert_kind
 from .model import Library
+from .names import LARGEST_FLOAT, integer_range
 from .signatures import Argument, Function
 
 # Kinds that the generated code fills in, with their names in ArgumentFacts::Automatic.
@@ -104,9 +105,9 @@ def convert(value: Lowered, target: Target, library: Library) -> Conversion | st
         )
     if value.kind == "null":
         if not argument.optional:
-            return f"NULL is given, and {argument.name} is not optional"
+            return f"NULL is given, and {argument.name} is not optional; pass a value"
         if kind not in _POINTERS:
-            return f"NULL is given for an argument of type {argument.type}"
+            return f"NULL is given for an argument of type {argument.type}; pass a value"
         return Conversion(f"{NS}::Argument{{}}")
     if value.nullable and not argument.optional and kind != "string":
         return (
@@ -115,8 +116,27 @@ def convert(value: Lowered, target: Target, library: Library) -> Conversion | st
         )
     code = _code(value, kind)
     if code is None:
-        return f"a value of kind {value.kind} does not fit the type {argument.type}"
+        return (
+            f"a value of kind {value.kind} does not fit the type {argument.type}; pass another "
+            "value, or convert it by a helper"
+        )
+    reason = _range_problem(value.constant, argument.type, kind)
+    if reason:
+        return reason
     return Conversion(f"{NS}::Argument{{{code}}}", value.roots)
+
+
+def _range_problem(constant: float | None, type_: str, kind: str) -> str:
+    """Return why a constant does not fit a C type of numbers."""
+    if constant is None:
+        return ""
+    if kind == "integer":
+        smallest, largest = integer_range(type_)
+        if not smallest <= constant <= largest:
+            return f"{constant} does not fit the type {type_}; pass {smallest} to {largest}"
+    if kind == "floating" and type_ == "float" and abs(constant) > LARGEST_FLOAT:
+        return f"{constant} does not fit the type float; pass a smaller number"
+    return ""
 
 
 def _code(value: Lowered, kind: str) -> str | None:

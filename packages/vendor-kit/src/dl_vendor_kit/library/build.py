@@ -7,21 +7,23 @@ from pathlib import Path
 from .check import check
 from .loading import load
 from .located import DataError
-from .outputs import outputs, write_outputs
+from .outputs import outputs
+from .writing import OutputError, write_outputs
 
 
 def generate(folder: Path) -> None:
     """Write the files that ``library.yaml`` of a folder lists as outputs.
 
-    :raises SystemExit: the data files have an error; the message lists them.
+    :raises SystemExit: the data files have an error, or a file cannot be written; the message
+        lists them.
     """
     try:
         checked = check(load(folder))
-    except DataError as error:
+        if checked.findings:
+            raise SystemExit("\n".join(map(str, checked.findings)))
+        write_outputs(outputs(checked))
+    except (DataError, OutputError) as error:
         raise SystemExit(str(error)) from error
-    if checked.findings:
-        raise SystemExit("\n".join(map(str, checked.findings)))
-    write_outputs(outputs(checked))
 
 
 def joined_sources(generated: Path, folder: Path, parts: int = 4) -> list[str]:

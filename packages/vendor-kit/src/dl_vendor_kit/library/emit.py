@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from diopi_proto.schema import DTYPES, Parameter, expand_dtypes
 
-from .check import Checked, CheckedCase, CheckedEntry
-from .lower import NS, quoted
+from .checked import Checked, CheckedCase, CheckedEntry
+from .lowered import NS
 from .model import Library
+from .names import quoted
 from .text import banner, include_guard, wrapped
 
 _KIT = "dl/kit/library"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from diopi_proto.schema import DTYPES
 
 from .arguments import automatic, sizing_positions
-from .lower import quoted
 from .model import Library
+from .names import quoted
 from .signatures import Argument, Function
 from .text import banner, declarations, include_guard, wrapped
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from .check import Checked, CheckedCase
+from .checked import Checked, CheckedCase
 from .helpers import VIEWS, Helper
 from .text import NOTICE
 
@@ -28,7 +28,9 @@ def page(checked: Checked) -> str:
         for family, group in groupby(checked.entries, key=lambda entry: entry.entry.family)
     )
     used = {name: helper for name, helper in library.helpers.items() if helper.doc}
-    helpers = "\n".join(f"| `{_signature(n, h)}` | {h.doc} |" for n, h in sorted(used.items()))
+    helpers = "\n".join(
+        f"| `{_signature(n, h)}` | {_cell(h.doc)} |" for n, h in sorted(used.items())
+    )
     return f"""<!-- {NOTICE} -->
 
 # Operators by {library.name}
@@ -58,7 +60,7 @@ def _case(case: CheckedCase) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def _signature(name: str, helper: Helper) -> str:

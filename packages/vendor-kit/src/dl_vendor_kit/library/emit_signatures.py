@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .lower import quoted
 from .model import Library
+from .names import quoted
 from .signatures import Function
 from .text import banner
 
@@ -45,7 +45,7 @@ def _check(library: Library, name: str, types: list[str], line: int) -> str:
     )
     # On one line, which the compiler reports as that of the table.
     return (
-        f'#line {line} "{library.table}"\n'
+        f"#line {line} {quoted(library.table)}\n"
         f"static_assert(::dl::kit::library::same_function<decltype(&{name}), {described}>, "
         f"{quoted(message)});"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from .check import Checked
+from .checked import Checked
 
 
 def table(checked: Checked) -> str:

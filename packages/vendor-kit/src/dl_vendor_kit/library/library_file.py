@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from diopi_proto.schema import DTYPES
 
-from . import signatures
-from .helpers import HELPERS, KINDS, VIEWS, Helper
-from .located import DataError, Value, close_names, read
-from .model import SHAPES, TYPE_KINDS, Library
+from . import signature_file
+from .helper_file import read_helpers
+from .helpers import HELPERS, VIEWS
+from .located import DataError, Value, close_names, quote, shorten
+from .model import NUMBERS, SHAPES, TYPE_KINDS, Library
+from .names import (
+    LARGEST_INT,
+    header_problem,
+    is_identifier,
+    label_problem,
+    namespace_problem,
+    qualified_problem,
+    type_problem,
+)
+from .signatures import plain_type
+from .yaml_file import read
 
 OUTPUTS = ("sources", "page", "fake", "functions")
 _KEYS = frozenset(
@@ -20,7 +32,6 @@ _KEYS = frozenset(
         *("declarations", "header", "status"),
     )
 )
-_HELPER_KEYS = frozenset(("takes", "returns", "function", "context", "doc"))
 _MOST_DIMENSIONS = 8
 
 
@@ -34,62 +45,122 @@ def read_library(folder: Path, shown: str) -> Library:
     subject = "library.yaml"
     keys = root.mapping(subject, _KEYS)
 
-    def text(key: str, default: str | None = None) -> str:
+    def text(
+        key: str,
+        default: str | None = None,
+        problem: Callable[[str], str] = label_problem,
+    ) -> str:
         if key in keys:
-            return keys[key].text(key)
+            return _checked(keys[key], key, problem)
         if default is None:
-            raise DataError(root.where, subject, f"the key {key!r} is missing")
+            raise DataError(root.where, subject, f"the key {key!r} is missing; add it")
         return default
 
-    def texts(key: str) -> tuple[str, ...]:
-        return tuple(x.text(key) for x in keys[key].items(key)) if key in keys else ()
+    def texts(key: str, problem: Callable[[str], str]) -> tuple[str, ...]:
+        return tuple(_checked(x, key, problem) for x in keys[key].items(key)) if key in keys else ()
+
+    def part(key: str, names: tuple[str, ...]) -> dict[str, Value]:
+        return keys[key].mapping(key, frozenset(names)) if key in keys else {}
 
     shape = text("shape")
     if shape not in SHAPES:
-        hint = close_names(shape, SHAPES)
-        raise DataError(keys["shape"].where, "shape", f"must be one of {', '.join(SHAPES)}{hint}")
+        raise DataError(
+            keys["shape"].where,
+            "shape",
+            f"must be one of {', '.join(SHAPES)}, not {quote(shape)}{close_names(shape, SHAPES)}",
+        )
     formats = _numbers("formats", keys.get("formats"))
-    vendor = (
-        keys["vendor"].mapping("vendor", frozenset(("class", "header"))) if "vendor" in keys else {}
-    )
-    outputs = keys["outputs"].mapping("outputs", frozenset(OUTPUTS)) if "outputs" in keys else {}
-    table_file = folder / text("signatures", "signatures.json")
-    functions = signatures.load(table_file, f"{shown}/{table_file.name}")
+    vendor = part("vendor", ("class", "header"))
+    outputs = part("outputs", OUTPUTS)
+    table = text("signatures", "signatures.json")
+    table_file = folder / table
+    functions = signature_file.load(table_file, f"{shown}/{table_file.name}")
     copy = text("copy", "")
     if copy and copy not in functions:
         raise DataError(
             keys["copy"].where,
             "copy",
-            f"{copy} is not in the signature table{close_names(copy, functions)}; correct the "
-            f"name, or add the function to {table_file.name}",
+            f"{shorten(copy)} is not in the signature table{close_names(copy, functions)}; correct "
+            f"the name, or add the function to {table_file.name}",
         )
     return Library(
         folder=folder,
         shown=shown,
         where=root.where,
+        places={key: value.where for key, value in (keys | outputs).items()},
         name=text("name"),
         shape=shape,
-        opened=texts("open"),
+        opened=texts("open", label_problem),
         types=_types(keys.get("types")),
         dtypes=_dtypes(keys.get("dtypes")),
         formats=formats,
         format_by_rank=_formats(keys.get("defaults"), formats),
         copy=copy,
-        helpers={**VIEWS, **HELPERS, **_own_helpers(keys.get("helpers"))},
-        vendor_class=vendor["class"].text("class") if "class" in vendor else "Vendor",
-        vendor_header=vendor["header"].text("header") if "header" in vendor else "vendor.h",
-        headers=texts("headers"),
-        declarations=texts("declarations"),
-        header=text("header", ""),
-        status=signatures.plain_type(text("status", "int")),
+        helpers={**VIEWS, **HELPERS, **read_helpers(keys.get("helpers"))},
+        vendor_class=_checked(vendor["class"], "class", _class_problem)
+        if "class" in vendor
+        else "Vendor",
+        vendor_header=_checked(vendor["header"], "header", header_problem)
+        if "header" in vendor
+        else "vendor.h",
+        headers=texts("headers", header_problem),
+        declarations=texts("declarations", header_problem),
+        header=text("header", "", header_problem),
+        status=plain_type(text("status", "int", _status_problem)),
+        signatures=table,
         # Generated files must not depend on the folder from which the generator runs.
         table=f"{folder.resolve().name}/{table_file.name}",
-        namespace=text("namespace", text("name")),
-        stream=text("stream", "void*"),
-        executor=text("executor", "void"),
-        outputs={key: value.text("outputs") for key, value in outputs.items()},
+        namespace=text(
+            "namespace",
+            None if "namespace" in keys else _namespace(keys["name"]),
+            namespace_problem,
+        ),
+        stream=text("stream", "void*", type_problem),
+        executor=text("executor", "void", _executor_problem),
+        outputs={key: value.text(f"outputs, {key}") for key, value in outputs.items()},
         functions=functions,
     )
+
+
+def _checked(value: Value, subject: str, problem: Callable[[str], str]) -> str:
+    """Return a text, which ``problem`` finds valid."""
+    found = value.text(subject)
+    reason = problem(found)
+    if reason:
+        raise DataError(value.where, subject, reason)
+    return found
+
+
+def _class_problem(name: str) -> str:
+    return qualified_problem(name, "a C++ class")
+
+
+def _executor_problem(name: str) -> str:
+    if name == "void":
+        return ""
+    return qualified_problem(name, "the type of an executor, without '*'")
+
+
+def _status_problem(name: str) -> str:
+    if NUMBERS.get(plain_type(name)) == "integer" or is_identifier(name):
+        return ""
+    return (
+        f"{quote(name)} is not the type of a status; write the name of an integer type or an "
+        "enumeration"
+    )
+
+
+def _namespace(name: Value) -> str:
+    """Return the name of the library as the namespace of the generated code."""
+    text = name.text("name")
+    if namespace_problem(text):
+        raise DataError(
+            name.where,
+            "name",
+            f"{quote(text)} cannot be the namespace of the generated code; add the key "
+            "'namespace', as in 'dl::chip'",
+        )
+    return text
 
 
 def _types(given: Value | None) -> dict[str, str]:
@@ -97,15 +168,16 @@ def _types(given: Value | None) -> dict[str, str]:
     if given is None:
         return found
     for name, value in given.mapping("types").items():
-        type_, kind = signatures.plain_type(name), value.text("types")
+        type_, kind = plain_type(name), value.text("types")
         where = given.places[name]
-        if kind not in TYPE_KINDS:
-            raise DataError(
-                where,
-                f"types, {type_}",
-                f"{kind!r} is not one of {', '.join(sorted(TYPE_KINDS))}"
-                f"{close_names(kind, TYPE_KINDS)}",
+        reason = type_problem(type_)
+        if not reason and kind not in TYPE_KINDS:
+            reason = (
+                f"{quote(kind)} is not one of {', '.join(sorted(TYPE_KINDS))}"
+                f"{close_names(kind, TYPE_KINDS)}"
             )
+        if reason:
+            raise DataError(where, f"types, {type_}", reason)
         if type_ in found:
             raise DataError(where, "types", f"{type_} occurs twice in this mapping; remove one")
         found[type_] = kind
@@ -118,7 +190,16 @@ def _numbers(subject: str, given: Value | None) -> dict[str, int]:
     if given is None:
         return found
     for name, value in given.mapping(subject).items():
+        reason = label_problem(name)
+        if reason:
+            raise DataError(given.places[name], subject, reason)
         number = value.integer(subject)
+        if number > LARGEST_INT:
+            raise DataError(
+                value.where,
+                subject,
+                f"{name} has the number {number}, which does not fit C's int; correct it",
+            )
         if number < 0:
             raise DataError(
                 value.where,
@@ -148,7 +229,8 @@ def _dtypes(given: Value | None) -> dict[str, int]:
 
 def unknown_dtype(name: str) -> str:
     """Return the message about a text that is not a dtype."""
-    return f"{name!r} is not a dtype{close_names(name, DTYPES)}; the dtypes are {', '.join(DTYPES)}"
+    hint = close_names(name, DTYPES)
+    return f"{quote(name)} is not a dtype{hint}; the dtypes are {', '.join(DTYPES)}"
 
 
 def _formats(defaults: Value | None, formats: Mapping[str, int]) -> dict[int | None, str]:
@@ -164,42 +246,15 @@ def _formats(defaults: Value | None, formats: Mapping[str, int]) -> dict[int | N
             raise DataError(
                 value.where,
                 "format",
-                f"{name!r} is not in the table of formats{close_names(name, formats)}; correct the "
-                "name, or add it to 'formats'",
+                f"{quote(name)} is not in the table of formats{close_names(name, formats)}; "
+                "correct the name, or add it to 'formats'",
             )
-        if key != "else" and not (key.isdecimal() and int(key) <= _MOST_DIMENSIONS):
+        if key != "else" and key not in map(str, range(_MOST_DIMENSIONS + 1)):
             raise DataError(
                 given.places[key],
                 "format",
-                f"unknown key {key!r}; the keys are numbers of dimensions up to "
+                f"unknown key {quote(key)}; the keys are numbers of dimensions up to "
                 f"{_MOST_DIMENSIONS}, and 'else'",
             )
         found[None if key == "else" else int(key)] = name
-    return found
-
-
-def _own_helpers(given: Value | None) -> dict[str, Helper]:
-    found: dict[str, Helper] = {}
-    for name, value in ({} if given is None else given.mapping("helpers")).items():
-        subject = f"helper @{name}"
-        keys = value.mapping(subject, _HELPER_KEYS)
-        if "returns" not in keys or "function" not in keys:
-            raise DataError(value.where, subject, "needs 'returns' and 'function'")
-        takes = keys["takes"].items(subject) if "takes" in keys else []
-        for each in (*takes, keys["returns"]):
-            kind = each.text(subject)
-            if kind.rstrip("?*&") not in KINDS:
-                raise DataError(
-                    each.where,
-                    subject,
-                    f"{kind!r} is not a kind of value{close_names(kind, KINDS)}; the kinds are "
-                    f"{', '.join(sorted(KINDS))}",
-                )
-        found[name] = Helper(
-            tuple(x.text(subject) for x in takes),
-            keys["returns"].text(subject),
-            keys["function"].text(subject),
-            "context" in keys and keys["context"].boolean(subject),
-            keys["doc"].text(subject) if "doc" in keys else "",
-        )
     return found

@@ -1,13 +1,17 @@
-"""YAML values with their file and line, so that each finding names where it is."""
+"""Places in data files, findings about them, and values with their places."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import yaml
+from diopi_proto.text import printable
+
+LONGEST_TEXT = 4096
+"""Longest text of a value in characters; the longest expression of a real library has 304."""
+_LONGEST_NAME = 100
+"""Longest name for which similar names are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Place:
     column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{printable(self.file)}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.subject}: {self.message}"
+        return f"{self.where}: {shorten(self.subject, 160)}: {printable(self.message)}"
 
 
 class DataError(Exception):
@@ -47,8 +51,22 @@ class DataError(Exception):
         super().__init__(str(self.finding))
 
 
+def shorten(text: str, longest: int = 80) -> str:
+    """Return a text for a message: one line, with at most ``longest`` characters of the text."""
+    return printable(text, longest)
+
+
+def quote(text: str, longest: int = 80) -> str:
+    """Return a text in quotes for a message."""
+    shown = shorten(text, longest)
+    return f'"{shown}"' if "'" in shown and '"' not in shown else f"'{shown}'"
+
+
 def close_names(name: str, known: Iterable[str], most: int = 3) -> str:
     """Return the end of a message about an unknown name: similar names, or ""."""
+    # The time of the search grows with the square of the length.
+    if len(name) > _LONGEST_NAME:
+        return ""
     # difflib counts a letter in another case as a difference, which only decides the order here.
     folded = {each.casefold(): each for each in known}
     found = [folded[each] for each in difflib.get_close_matches(name.casefold(), folded, most)]
@@ -60,7 +78,7 @@ def unknown_key(key: str, allowed: Iterable[str]) -> str:
     """Return the message about a key that has no meaning."""
     known = sorted(allowed)
     return (
-        f"unknown key {key!r}{close_names(key, known)}; correct or remove it; the keys are "
+        f"unknown key {quote(key)}{close_names(key, known)}; correct or remove it; the keys are "
         f"{', '.join(known)}"
     )
 
@@ -73,11 +91,21 @@ class Value:
     """A YAML value: a scalar, a list of values, or a mapping of names to values.
 
     :ivar places: where each key of a mapping is.
+    :ivar raw: the text of a scalar, as it is written.
     """
 
     value: Scalar | list[Value] | dict[str, Value]
     where: Place
     places: Mapping[str, Place] = field(default_factory=dict)
+    raw: str = ""
+
+    def __str__(self) -> str:
+        """Return a description for messages."""
+        if isinstance(self.value, dict):
+            return "a mapping"
+        if isinstance(self.value, list):
+            return "a list"
+        return "nothing" if self.value is None else quote(self.raw, 40)
 
     def mapping(self, subject: str, allowed: frozenset[str] | None = None) -> dict[str, Value]:
         """Return the entries of a mapping.
@@ -86,7 +114,10 @@ class Value:
         :raises DataError: this is not a mapping, or it has another key.
         """
         if not isinstance(self.value, dict):
-            raise DataError(self.where, subject, "a mapping is expected here")
+            keys = "" if allowed is None else f" with the keys {', '.join(sorted(allowed))}"
+            raise DataError(
+                self.where, subject, f"a mapping is expected here, not {self}; write one{keys}"
+            )
         for key in self.value:
             if allowed is not None and key not in allowed:
                 raise DataError(self.places[key], subject, unknown_key(key, allowed))
@@ -98,19 +129,45 @@ class Value:
         :raises DataError: this is a mapping.
         """
         if isinstance(self.value, dict):
-            raise DataError(self.where, subject, "a list is expected here")
+            raise DataError(
+                self.where, subject, "a list is expected here, not a mapping; write [a, b]"
+            )
         return self.value if isinstance(self.value, list) else [self]
 
     def text(self, subject: str) -> str:
-        """Return a string; numbers and booleans are converted.
+        """Return a text, such as a name.
 
-        :raises DataError: this is a list, a mapping or empty.
+        :raises DataError: this is something else, empty, or too long.
         """
-        if isinstance(self.value, list | dict) or self.value is None:
-            raise DataError(self.where, subject, "a text is expected here")
-        if isinstance(self.value, bool):
-            return "true" if self.value else "false"
-        return str(self.value)
+        if self.value is not None and not isinstance(self.value, str | list | dict):
+            raise DataError(
+                self.where,
+                subject,
+                f"a text is expected here, not {self}; correct it, or write it in quotes",
+            )
+        return self.expression(subject)
+
+    def expression(self, subject: str) -> str:
+        """Return the text of an expression, which may be a number or a boolean.
+
+        :raises DataError: this is something else, empty, or too long.
+        """
+        if isinstance(self.value, list | dict):
+            raise DataError(
+                self.where, subject, f"a text is expected here, not {self}; write one value"
+            )
+        if self.value is None or not self.raw.strip():
+            raise DataError(
+                self.where, subject, "the value is empty; write a text, or remove the key"
+            )
+        if len(self.raw) > LONGEST_TEXT:
+            raise DataError(
+                self.where,
+                subject,
+                f"the text has {len(self.raw)} characters, and the limit is {LONGEST_TEXT}; "
+                "divide it",
+            )
+        return self.raw
 
     def boolean(self, subject: str) -> bool:
         """Return a boolean.
@@ -118,63 +175,21 @@ class Value:
         :raises DataError: this is not true or false.
         """
         if not isinstance(self.value, bool):
-            raise DataError(self.where, subject, "true or false is expected here")
+            raise DataError(
+                self.where, subject, f"true or false is expected here, not {self}; write one"
+            )
         return self.value
 
     def integer(self, subject: str) -> int:
         """Return an integer.
 
-        :raises DataError: this is not an integer.
+        :raises DataError: this is not an integer of at most 64 bits.
         """
         if isinstance(self.value, bool) or not isinstance(self.value, int):
-            raise DataError(self.where, subject, "an integer is expected here")
+            raise DataError(
+                self.where,
+                subject,
+                f"an integer is expected here, not {self}; write one of at most 64 bits, as 16 or "
+                "0x10",
+            )
         return self.value
-
-
-def read(file: Path, shown: str | None = None) -> Value:
-    """Read a YAML file.
-
-    :param shown: the path in findings; default: the path itself.
-    :raises DataError: the file cannot be read or is not valid YAML.
-    """
-    name = shown or str(file)
-    try:
-        node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except OSError as error:
-        raise DataError(Place(name, 1), name, f"cannot be read: {error.strerror}") from error
-    except yaml.MarkedYAMLError as error:
-        line = 1 if error.problem_mark is None else error.problem_mark.line + 1
-        raise DataError(Place(name, line), name, f"is not valid YAML: {error.problem}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(Place(name, 1), name, f"is not valid YAML: {error}") from error
-    if node is None:
-        raise DataError(Place(name, 1), name, "is empty")
-    return _convert(node, name, frozenset())
-
-
-def _convert(node: yaml.Node, file: str, open_nodes: frozenset[int]) -> Value:
-    where = Place(file, node.start_mark.line + 1, node.start_mark.column)
-    if id(node) in open_nodes:
-        raise DataError(where, file, "an alias refers to a value that contains it; write it out")
-    inside = open_nodes | {id(node)}
-    if isinstance(node, yaml.MappingNode):
-        entries: dict[str, Value] = {}
-        places: dict[str, Place] = {}
-        for key, value in node.value:
-            at = Place(file, key.start_mark.line + 1, key.start_mark.column)
-            if not isinstance(key, yaml.ScalarNode):
-                raise DataError(at, file, "keys must be texts")
-            if key.value in entries:
-                raise DataError(at, str(key.value), "occurs twice in this mapping; remove one")
-            entries[str(key.value)] = _convert(value, file, inside)
-            places[str(key.value)] = at
-        return Value(entries, where, places)
-    if isinstance(node, yaml.SequenceNode):
-        return Value([_convert(x, file, inside) for x in node.value], where)
-    assert isinstance(node, yaml.ScalarNode)
-    if node.style in ("'", '"'):
-        # The text begins after the quote.
-        return Value(str(node.value), Place(file, where.line, where.column + 1))
-    scalar: Scalar = yaml.safe_load(node.value) if node.style is None else node.value
-    kept = isinstance(scalar, str | int | float | bool) or scalar is None
-    return Value(scalar if kept else str(node.value), where)

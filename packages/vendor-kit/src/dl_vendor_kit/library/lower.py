@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from diopi_proto.schema import DTYPES
 
+from .arithmetic import COMPARISONS, calculate, compare
 from .expressions import (
     Call,
     Expression,
@@ -22,57 +22,15 @@ from .expressions import (
     Operation,
     Temporary,
 )
-from .helpers import VIEWS, Helper
-from .located import close_names
+from .helper_calls import call_helper
+from .located import close_names, quote
+from .lowered import NS, Lowered, Scope, convert_kind
+from .names import quoted
 
-NS = "lib"  # alias of dl::kit::library in the generated sources
-_NUMBERS = ("int", "double", "bool")
 _NULLABLE = (
     *("tensor", "scalar", "ints", "string"),
     *("optional_int", "optional_double", "optional_bool"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """An expression's kind and code.
-
-    :ivar nullable: it may be NULL.
-    :ivar roots: the parameters and temporaries whose memory a tensor shares, or that an action
-        writes.
-    :ivar reads: the parameters and temporaries that an action reads.
-    """
-
-    kind: str
-    code: str
-    nullable: bool = False
-    roots: frozenset[str] = frozenset()
-    reads: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The names that an expression can use.
-
-    :ivar present: names that are not NULL here, because of a condition.
-    :ivar used: collects the names of all parameters that were looked up.
-    """
-
-    names: Mapping[str, Lowered]
-    temporaries: Mapping[str, Lowered]
-    helpers: Mapping[str, Helper]
-    present: frozenset[str] = frozenset()
-    used: set[str] = field(default_factory=set)
-
-    def with_present(self, names: frozenset[str]) -> Scope:
-        """Return a scope in which these names are known to be present."""
-        return replace(self, present=self.present | names)
-
-
-def quoted(text: str) -> str:
-    """Return a C++ string literal."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def lower(expression: Expression, scope: Scope) -> Lowered:
@@ -99,7 +57,7 @@ def lower(expression: Expression, scope: Scope) -> Lowered:
         case Index(of=of, index=index):
             return _index(expression, of, index, scope)
         case Call():
-            return _call(expression, scope)
+            return call_helper(expression, scope, lambda argument: lower(argument, scope))
         case Operation(operator=operator, operands=operands):
             return _operation(expression, operator, operands, scope)
     raise ExpressionError(expression.column, "is not an expression")
@@ -111,9 +69,9 @@ def _literal(value: int | float | str | bool | None) -> Lowered:
     if isinstance(value, bool):
         return Lowered("bool", "true" if value else "false")
     if isinstance(value, int):
-        return Lowered("int", f"int64_t{{{value}}}")
+        return Lowered("int", f"int64_t{{{value}}}", constant=value)
     if isinstance(value, float):
-        return Lowered("double", repr(value))
+        return Lowered("double", repr(value), constant=value)
     return Lowered("string", quoted(value))
 
 
@@ -127,7 +85,7 @@ def _name(expression: Expression, name: str, scope: Scope) -> Lowered:
     hint = close_names(name, [*scope.names, *DTYPES])
     raise ExpressionError(
         expression.column,
-        f"{name!r} is not a parameter of the operator; its parameters are "
+        f"{quote(name)} is not a parameter of the operator; its parameters are "
         f"{', '.join(scope.names)}{hint}; write texts as 'sum', temporaries as $t and helpers as "
         "@mask",
     )
@@ -148,6 +106,7 @@ def _items(expression: Expression, items: tuple[Expression, ...], scope: Scope) 
         roots = frozenset().union(*(x.roots for x in lowered))
         return Lowered("tensors", f"{NS}::Views{{{codes}}}", False, roots)
     if kinds <= {"int", "double"}:
+        codes = ", ".join(convert_kind(x, "double") or "" for x in lowered)
         return Lowered("doubles", f"{NS}::Doubles{{{codes}}}")
     raise ExpressionError(expression.column, "a list has integers, numbers, booleans or tensors")
 
@@ -162,96 +121,6 @@ def _index(expression: Expression, of: Expression, index: Expression, scope: Sco
     return Lowered(kinds[whole.kind], f"{NS}::at({whole.code}, {at.code})", False, whole.roots)
 
 
-def _call(expression: Call, scope: Scope) -> Lowered:
-    mark = "@" if expression.helper else ""
-    helper = scope.helpers.get(expression.function)
-    shown = f"{mark}{expression.function}"
-    if helper is None:
-        names = [name if name in VIEWS else f"@{name}" for name in scope.helpers]
-        raise ExpressionError(
-            expression.column,
-            f"{shown} is not a helper or view{close_names(shown, names)}; correct the name, or "
-            "declare a helper of your own under 'helpers' of library.yaml",
-        )
-    given = expression.arguments
-    takes = list(helper.takes)
-    if takes and takes[-1].endswith("*"):
-        repeated = takes.pop().removesuffix("*")
-        takes += [repeated] * (len(given) - len(takes))
-    # Only the last arguments can be left out.
-    least = max((i for i, kind in enumerate(takes, start=1) if not kind.endswith("?")), default=0)
-    if not least <= len(given) <= len(takes):
-        expected = f"({', '.join(helper.takes)})"
-        raise ExpressionError(
-            expression.column, f"{shown} takes {expected}, and {len(given)} arguments are given"
-        )
-    codes = ["call_"] if helper.context else []
-    roots: frozenset[str] = frozenset()
-    reads: frozenset[str] = frozenset()
-    nullable = False
-    for position, (argument, full_kind) in enumerate(zip(given, takes, strict=False), start=1):
-        kind = full_kind.removesuffix("&")
-        lowered = lower(argument, scope)
-        code = convert_kind(lowered, kind.removesuffix("?"))
-        if code is None and not (lowered.kind == "null" and kind.endswith("?")):
-            raise ExpressionError(
-                argument.column,
-                f"argument {position} of {shown} must be of kind {kind.removesuffix('?')}, "
-                f"and this is of kind {lowered.kind}",
-            )
-        if lowered.nullable and not kind.endswith("?") and _guards(kind):
-            raise ExpressionError(
-                argument.column,
-                f"argument {position} of {shown} may be NULL here; add a condition 'when'",
-            )
-        nullable = nullable or (lowered.nullable and kind.endswith("?"))
-        codes.append(code if code is not None else _none(kind.removesuffix("?")))
-        # A helper with the call's context returns new memory, or the memory of a slot.
-        if helper.returns == "action":
-            if full_kind.endswith("&"):
-                roots |= lowered.roots
-            else:
-                reads |= lowered.roots
-        # A view shares the memory of its first argument; `first` may return either.
-        elif lowered.kind == "slot" or (
-            not helper.context and (position == 1 or expression.function == "first")
-        ):
-            roots |= lowered.roots
-    for kind in takes[len(given) :]:
-        codes.append(_none(kind.removesuffix("?")))
-    result_nullable = helper.returns == "tensor" and expression.function == "first" and nullable
-    kept = roots if helper.returns in ("tensor", "tensors", "action") else frozenset()
-    code = f"{helper.function}({', '.join(codes)})"
-    return Lowered(helper.returns, code, result_nullable, kept, reads)
-
-
-def _guards(kind: str) -> bool:
-    """Return True if NULL is an error for this kind; lists of integers may be empty."""
-    return kind in ("tensor", "scalar", "string")
-
-
-def _none(kind: str) -> str:
-    return {
-        "tensor": f"{NS}::View{{}}",
-        "scalar": f"{NS}::Scalar{{}}",
-        "ints": f"{NS}::Ints{{}}",
-        "int": "int64_t{-1}",
-    }.get(kind, "nullptr")
-
-
-def convert_kind(value: Lowered, kind: str) -> str | None:
-    """Return the code of a value as another kind; None if it does not fit."""
-    if value.kind == kind:
-        return value.code
-    if kind == "double" and value.kind == "int":
-        return f"static_cast<double>({value.code})"
-    if kind == "int" and value.kind == "bool":
-        return f"int64_t{{{value.code}}}"
-    if kind == "doubles" and value.kind == "ints":
-        return f"{NS}::doubles_of({value.code})"
-    return None
-
-
 def _operation(
     expression: Expression, operator: str, operands: tuple[Expression, ...], scope: Scope
 ) -> Lowered:
@@ -260,22 +129,9 @@ def _operation(
     if operator in ("in", "not in"):
         return _membership(operator, operands, scope)
     lowered = [lower(x, scope) for x in operands]
-    if operator in ("==", "!=", "<", "<=", ">", ">="):
-        return _comparison(expression, operator, lowered)
-    for operand, value in zip(operands, lowered, strict=True):
-        if value.kind not in ("int", "double"):
-            raise ExpressionError(operand.column, f"arithmetic needs numbers, not {value.kind}")
-    if len(lowered) == 1:
-        return Lowered(lowered[0].kind, f"(-{lowered[0].code})")
-    left, right = lowered
-    whole = left.kind == right.kind == "int"
-    if operator == "//":
-        if not whole:
-            raise ExpressionError(expression.column, "// divides integers; use /")
-        return Lowered("int", f"{NS}::floor_divide({left.code}, {right.code})")
-    if operator == "/" and whole:
-        return Lowered("double", f"(static_cast<double>({left.code}) / {right.code})")
-    return Lowered("int" if whole else "double", f"({left.code} {operator} {right.code})")
+    if operator in COMPARISONS:
+        return compare(expression, operator, lowered)
+    return calculate(expression, operator, operands, lowered)
 
 
 def _logic(operator: str, operands: tuple[Expression, ...], scope: Scope) -> Lowered:
@@ -335,16 +191,3 @@ def _membership(operator: str, operands: tuple[Expression, ...], scope: Scope) -
         )
     code = f"{NS}::among({value.code}, {{{', '.join(x.code for x in items)}}})"
     return Lowered("bool", code if operator == "in" else f"(!{code})")
-
-
-def _comparison(expression: Expression, operator: str, lowered: list[Lowered]) -> Lowered:
-    left, right = lowered
-    if left.kind in _NUMBERS and right.kind in _NUMBERS:
-        return Lowered("bool", f"({left.code} {operator} {right.code})")
-    same = ("string", "dtype", "ints")
-    if left.kind == right.kind and left.kind in same and operator in ("==", "!="):
-        code = f"{NS}::equal({left.code}, {right.code})"
-        return Lowered("bool", code if operator == "==" else f"(!{code})")
-    raise ExpressionError(
-        expression.column, f"{left.kind} and {right.kind} cannot be compared with {operator}"
-    )

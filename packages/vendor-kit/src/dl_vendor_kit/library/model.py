@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import signatures
 from .helpers import Helper
 from .located import Finding, Place
+from .signatures import Function
 
 SHAPES = ("two_phase", "direct", "handle_descriptors")
 # Kinds of a C type: what the generated code passes for an argument of that type.
@@ -56,6 +56,7 @@ class Library:
     """``library.yaml``.
 
     :ivar folder: the folder of the data files.
+    :ivar places: where the keys of library.yaml and of ``outputs`` are.
     :ivar shape: how functions are called; one of :data:`SHAPES`.
     :ivar opened: names of shared libraries, in the order of lookups; ``*`` matches any text.
     :ivar types: kind of each C type in the signature table.
@@ -69,6 +70,7 @@ class Library:
     :ivar declarations: headers that declare the types; empty: they are declared as opaque structs.
     :ivar header: the library's own header, which the signature table must agree with; empty: none.
     :ivar status: C type that the functions return.
+    :ivar signatures: path of the signature table, relative to the data files' folder.
     :ivar table: path of the signature table in messages of the compiler.
     :ivar headers: headers with the vendor's own helpers and handwritten operators.
     :ivar namespace: C++ namespace of the generated code.
@@ -80,6 +82,7 @@ class Library:
     folder: Path
     shown: str
     where: Place
+    places: Mapping[str, Place]
     name: str
     shape: str
     opened: tuple[str, ...]
@@ -95,12 +98,22 @@ class Library:
     declarations: tuple[str, ...]
     header: str
     status: str
+    signatures: str
     table: str
     namespace: str
     stream: str
     executor: str
     outputs: Mapping[str, str]
-    functions: Mapping[str, signatures.Function]
+    functions: Mapping[str, Function]
+
+    @property
+    def table_shown(self) -> str:
+        """Return the path of the signature table in findings."""
+        return f"{self.shown}/{Path(self.table).name}"
+
+    def place(self, key: str) -> Place:
+        """Return where a key of library.yaml, or of ``outputs``, is."""
+        return self.places.get(key, self.where)
 
     def kind(self, type_: str) -> str | None:
         """Return the kind of a C type; None if it is unknown."""

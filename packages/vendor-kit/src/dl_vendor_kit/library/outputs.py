@@ -6,57 +6,63 @@ from itertools import groupby
 from pathlib import Path
 
 from . import emit, emit_fake, emit_functions, emit_page, emit_signatures, emit_table
-from .check import Checked
+from .checked import Checked
+from .output_paths import OUTPUT_FOLDERS, check_files, input_files, target
 
 
 def outputs(checked: Checked) -> dict[Path, str]:
-    """Return the contents of the generated files by path."""
+    """Return the contents of the generated files by path.
+
+    :raises DataError: a path of ``outputs`` is invalid.
+    """
     library = checked.library
     found: dict[Path, str] = {}
+    keys: dict[Path, list[str]] = {}
 
-    def target(key: str) -> Path | None:
-        given = library.outputs.get(key)
-        return None if given is None else (library.folder / given).resolve()
+    def add(key: str, path: Path, text: str) -> None:
+        found[path] = text
+        keys.setdefault(path, []).append(key)
 
-    sources = target("sources")
-    if sources is not None:
-        found[sources / "functions.gen.h"] = emit_functions.functions_header(library)
-        found[sources / "functions.gen.cpp"] = emit_functions.functions_source(library)
-        if library.header:
-            found[sources / "signatures.gen.cpp"] = emit_signatures.source(library)
-        found[sources / "operators.gen.h"] = emit.operators_header(checked)
-        found[sources / "operators.gen.cpp"] = emit.table_source(checked)
-        for family, entries in groupby(checked.entries, key=lambda entry: entry.entry.family):
-            found[sources / f"{family}.gen.cpp"] = emit.family_source(checked, family, entries)
-    fake = target("fake")
-    if fake is not None:
-        found[fake / "functions.gen.h"] = emit_fake.header(library)
-        found[fake / "functions.gen.cpp"] = emit_fake.source(library)
-    page = target("page")
-    if page is not None:
-        found[page] = emit_page.page(checked)
-    functions = target("functions")
-    if functions is not None:
-        found[functions] = emit_table.table(checked)
+    for key in library.outputs:
+        path = target(library, key)
+        if key == "sources":
+            for name, text in _sources(checked).items():
+                add(key, path / name, text)
+        elif key == "fake":
+            add(key, path / "functions.gen.h", emit_fake.header(library))
+            add(key, path / "functions.gen.cpp", emit_fake.source(library))
+        elif key == "page":
+            add(key, path, emit_page.page(checked))
+        else:
+            add(key, path, emit_table.table(checked))
+    check_files(library, keys)
     return found
 
 
-def outputs_that_differ(wanted: dict[Path, str]) -> list[Path]:
-    """Return the files that do not exist or have different contents."""
+def _sources(checked: Checked) -> dict[str, str]:
+    """Return the generated sources by their names."""
+    library = checked.library
+    found = {
+        "functions.gen.h": emit_functions.functions_header(library),
+        "functions.gen.cpp": emit_functions.functions_source(library),
+        "operators.gen.h": emit.operators_header(checked),
+        "operators.gen.cpp": emit.table_source(checked),
+    }
+    if library.header:
+        found["signatures.gen.cpp"] = emit_signatures.source(library)
+    for family, entries in groupby(checked.entries, key=lambda entry: entry.entry.family):
+        found[f"{family}.gen.cpp"] = emit.family_source(checked, family, entries)
+    return found
+
+
+def stale_outputs(checked: Checked, wanted: dict[Path, str]) -> list[Path]:
+    """Return the generated sources that an earlier description made, and this one does not."""
+    library = checked.library
+    kept = {*wanted, *input_files(library)}
     return [
         file
-        for file, text in wanted.items()
-        if not file.is_file() or file.read_text(encoding="utf-8") != text
+        for key in OUTPUT_FOLDERS
+        if key in library.outputs
+        for file in sorted(target(library, key).glob("*.gen.*"))
+        if file not in kept and file.is_file()
     ]
-
-
-def write_outputs(wanted: dict[Path, str]) -> list[Path]:
-    """Write the files that differ and return them.
-
-    A file that does not differ keeps its time, so that it is not compiled again.
-    """
-    differing = outputs_that_differ(wanted)
-    for file in differing:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(wanted[file], encoding="utf-8")
-    return differing

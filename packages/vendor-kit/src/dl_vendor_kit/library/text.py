@@ -37,14 +37,13 @@ def wrapped(prefix: str, items: list[str], suffix: str, indent: str = "    ") ->
 def opaque_types(library: Library) -> list[str]:
     """Return the names of the library's structs, which its functions take by pointer."""
     names = {
-        type_.removeprefix("const ").removesuffix("*")
-        for type_, kind in library.types.items()
-        if type_.endswith("*")
-        and kind in ("tensor", "tensors", "scalar", "ints", "bools", "doubles")
+        type_.removeprefix("const ").rstrip("*")
+        for type_ in library.types
+        if type_.endswith("*") and type_.removeprefix("const ").rstrip("*") not in NUMBERS
     }
     if library.shape == "two_phase":
         names.add(library.executor)
-    return sorted(names - {"void"})
+    return sorted(names - {"void", "char"} - set(library.types))
 
 
 def value_types(library: Library) -> dict[str, str]:
@@ -52,7 +51,7 @@ def value_types(library: Library) -> dict[str, str]:
     types = [
         type_
         for type_, kind in library.types.items()
-        if not type_.endswith("*") and kind in ("dtype", "integer")
+        if not type_.endswith("*") and kind in ("dtype", "integer") and type_ not in NUMBERS
     ]
     if library.status not in NUMBERS:
         types.append(library.status)

@@ -1,0 +1,96 @@
+"""Arithmetic and comparisons of expressions, and constants that the generator computes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from .lowered import NS, Lowered
+from .names import LARGEST_INT64, SMALLEST_INT64
+from .syntax import Expression
+from .tokens import ExpressionError
+
+_Number = int | float
+_NUMBERS = ("int", "double", "bool")
+COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_COMPUTE: Mapping[str, Callable[[_Number, _Number], _Number]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right,
+    "//": lambda left, right: left // right,
+}
+
+
+def calculate(
+    expression: Expression,
+    operator: str,
+    operands: tuple[Expression, ...],
+    lowered: list[Lowered],
+) -> Lowered:
+    """Return the result of ``+``, ``-``, ``*``, ``/``, ``//``, or of the sign ``-``.
+
+    :raises ExpressionError: an operand is no number, or a constant result does not exist.
+    """
+    for operand, value in zip(operands, lowered, strict=True):
+        if value.kind not in ("int", "double"):
+            raise ExpressionError(operand.column, f"arithmetic needs numbers, not {value.kind}")
+    if len(lowered) == 1:
+        constant = None if lowered[0].constant is None else -lowered[0].constant
+        return Lowered(lowered[0].kind, f"(-{lowered[0].code})", constant=constant)
+    left, right = lowered
+    if operator in ("/", "//") and right.constant == 0:
+        raise ExpressionError(operands[1].column, "divides by zero; correct the divisor")
+    found = _code(expression, operator, left, right)
+    if left.constant is None or right.constant is None:
+        return found
+    return replace(found, constant=_constant(expression, operator, left.constant, right.constant))
+
+
+def _code(expression: Expression, operator: str, left: Lowered, right: Lowered) -> Lowered:
+    whole = left.kind == right.kind == "int"
+    if operator == "//":
+        if not whole:
+            raise ExpressionError(expression.column, "// divides integers; use /")
+        return Lowered("int", f"{NS}::floor_divide({left.code}, {right.code})")
+    if operator == "/" and whole:
+        return Lowered("double", f"(static_cast<double>({left.code}) / {right.code})")
+    return Lowered("int" if whole else "double", f"({left.code} {operator} {right.code})")
+
+
+def _constant(
+    expression: Expression, operator: str, left: int | float, right: int | float
+) -> int | float:
+    try:
+        result = _COMPUTE[operator](left, right)
+    except OverflowError:
+        result = math.inf
+    if isinstance(result, int) and not SMALLEST_INT64 <= result <= LARGEST_INT64:
+        raise ExpressionError(
+            expression.column, "the integer does not fit 64 bits; compute with smaller ones"
+        )
+    if not math.isfinite(result):
+        raise ExpressionError(
+            expression.column, "the number is too large for a double; compute with smaller ones"
+        )
+    return result
+
+
+def compare(expression: Expression, operator: str, lowered: list[Lowered]) -> Lowered:
+    """Return a comparison of two values.
+
+    :raises ExpressionError: their kinds cannot be compared.
+    """
+    left, right = lowered
+    if left.kind in _NUMBERS and right.kind in _NUMBERS:
+        return Lowered("bool", f"({left.code} {operator} {right.code})")
+    same = ("string", "dtype", "ints")
+    if left.kind == right.kind and left.kind in same and operator in ("==", "!="):
+        code = f"{NS}::equal({left.code}, {right.code})"
+        return Lowered("bool", code if operator == "==" else f"(!{code})")
+    raise ExpressionError(
+        expression.column,
+        f"{left.kind} and {right.kind} cannot be compared with {operator}; compare numbers, or "
+        "equal kinds with == and !=",
+    )

@@ -1,0 +1,140 @@
+"""State of the check of one case: the names that it uses and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from diopi_proto.schema import Operator, Parameter
+
+from .expressions import ExpressionError
+from .located import DataError, Place, close_names, quote, shorten
+from .lowered import Lowered
+from .model import Library, Text
+from .parameters import is_input, kind_of
+from .signatures import Function
+
+_T = TypeVar("_T")
+_SHOWN = 80
+"""Characters of an expression in a message."""
+
+
+class CaseState:
+    """The operator of a case, and the names that the case uses and writes.
+
+    :ivar kinds: kinds of the operator's parameters; None: expressions cannot use it.
+    :ivar used: parameters that the case uses.
+    :ivar written: parameters and temporaries that it writes.
+    :ivar dtype_of: temporaries whose dtype is known.
+    """
+
+    def __init__(self, library: Library, operator: Operator) -> None:
+        self.library = library
+        self.operator = operator
+        self.parameters = operator.params[1:]
+        self.kinds = {p.name: kind_of(p) for p in self.parameters}
+        self.used: set[str] = set()
+        self.written: set[str] = set()
+        self.dtype_of: dict[str, str] = {}
+
+    def names(self) -> dict[str, Lowered]:
+        """Return the parameters that expressions can use."""
+        found = {}
+        for p in self.parameters:
+            kind = self.kinds[p.name]
+            if kind is None:
+                continue
+            roots = frozenset((p.name,)) if kind in ("tensor", "tensors", "slot") else frozenset()
+            nullable = p.nullable or kind.startswith("optional_")
+            found[p.name] = Lowered(kind, p.name, nullable, roots)
+        return found
+
+    def function(self, name: str, where: Place, subject: str) -> Function:
+        """Return a function of the library.
+
+        :raises DataError: the signature table does not have it.
+        """
+        function = self.library.functions.get(name)
+        if function is None:
+            hint = close_names(name, self.library.functions)
+            raise DataError(
+                where,
+                subject,
+                f"{shorten(name)} is not in the signature table{hint}; correct the name, or add "
+                f"the function to {self.library.table}",
+            )
+        return function
+
+    def check_tensor(
+        self,
+        key: str,
+        name: str,
+        where: Place,
+        subject: str,
+        kinds: tuple[str, ...] = ("tensor", "tensors"),
+    ) -> None:
+        """Check that a name is one of the operator's tensors."""
+        if self.kinds.get(name) not in kinds:
+            known = [each for each, kind in self.kinds.items() if kind in kinds]
+            raise DataError(where, subject, f"{key}: {unknown_name(name, 'a tensor', known)}")
+
+    def write(self, text: Text, subject: str, what: str, roots: frozenset[str]) -> None:
+        """Record what a call writes.
+
+        :raises DataError: the operator may not write it.
+        """
+        for root in sorted(roots):
+            parameter = self._find(root)
+            if parameter is not None and is_input(parameter):
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"the function writes {what}, and {root} is an input of the operator; pass an "
+                    "output or a temporary",
+                )
+        self.written |= roots
+
+    def check_read(self, text: Text, subject: str, roots: frozenset[str]) -> None:
+        """Check that what a call reads was written."""
+        for root in sorted(roots - self.written):
+            parameter = self._find(root)
+            if root.startswith("$") or (parameter is not None and parameter.direction == "out"):
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"the function reads {root}, whose elements no earlier call has written; write "
+                    "them first, or pass an input",
+                )
+
+    def _find(self, name: str) -> Parameter | None:
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+def unknown_name(name: str, what: str, known: Iterable[str]) -> str:
+    """Return the reason why a name is not one of the known parameters."""
+    names = list(known)
+    if not names:
+        return f"{quote(name)} is not {what}, and the operator has none; remove it"
+    return f"{quote(name)} is not {what}{close_names(name, names)}; choose from {', '.join(names)}"
+
+
+def guard(text: Text, subject: str, work: Callable[[], _T]) -> _T:
+    """Run ``work`` and turn an ExpressionError into a finding with the place of its column."""
+    try:
+        return work()
+    except ExpressionError as error:
+        where = Place(text.where.file, text.where.line, text.where.column + error.column)
+        part = text.text[error.column : error.column + 24]
+        near = f" (at {part!r})" if part and part != text.text else ""
+        raise DataError(
+            where, subject, f"{_excerpt(text.text, error.column)}: {error}{near}"
+        ) from error
+
+
+def _excerpt(text: str, column: int) -> str:
+    """Return an expression in quotes; of a long one, the part around a column."""
+    if len(text) <= _SHOWN:
+        return repr(text)
+    start = max(0, min(column - _SHOWN // 2, len(text) - _SHOWN))
+    end = start + _SHOWN
+    return f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
