@@ -24,6 +24,7 @@ KINDS = (
     "bundles",
     "variables",
     "plugins",
+    "descriptions",
 )
 
 
