@@ -71,7 +71,7 @@ LONG = f"toyAdd(input, other, @scalar({' + '.join(['1'] * 30)} + unknown), out)"
     ],
     ids=lambda value: repr(value)[:30],
 )  # fmt: skip
-def test_text_that_is_no_expression_is_refused(text: str, column: int, message: str) -> None:
+def test_text_that_is_not_an_expression_is_refused(text: str, column: int, message: str) -> None:
     with pytest.raises(ExpressionError) as raised:
         parse(text)
     assert message in str(raised.value) and raised.value.column == column
@@ -164,7 +164,7 @@ CALL = "call: 'toyAdd(input, other, alpha, out)'"
         ("{when: alpha}", "needs exactly one of 'call', 'calls', 'function': add one"),
         ("'toyAdd(size, other, alpha, out)'", "'size' is not a parameter of the operator"),
         ("'toyAdd(@foo(input), other, alpha, out)'",
-         "@foo is not a helper or view; some of them are @precise, @draw_multinomial"),
+         "@foo is not a helper or view; the known names include @precise, @draw_multinomial"),
         ("'toyAdd(mask(input), other, alpha, out)'", "mask is written @mask; correct the mark"),
         ("'toyAdd(@t(input), other, alpha, out)'", "@t is written t; correct the mark"),
         ("'toyAdd(first(), other, alpha, out)'", "first takes (tensor?, tensor?), and 0 arguments"),

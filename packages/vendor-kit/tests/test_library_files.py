@@ -1,4 +1,4 @@
-"""Files that are no description: bytes, sizes, depths and types that the generator refuses."""
+"""Files that are not descriptions: bytes, sizes, depths and types that the generator refuses."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def short(value: object) -> str:
     ids=short,
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["library.yaml", "operators/softmax.yaml"])
-def test_file_that_is_no_description_is_refused(
+def test_file_that_is_not_a_description_is_refused(
     tmp_path: Path, text: bytes, message: str, name: str
 ) -> None:
     folder = project(tmp_path / "toy")
@@ -87,7 +87,7 @@ def test_file_that_is_no_description_is_refused(
     ],
     ids=short,
 )  # fmt: skip
-def test_file_that_is_no_table_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
+def test_file_that_is_not_a_table_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
     folder = project(tmp_path / "toy")
     (folder / "signatures.json").write_bytes(text)
     found = refused(folder)

@@ -31,7 +31,7 @@ def calculate(
 ) -> Lowered:
     """Return the result of ``+``, ``-``, ``*``, ``/``, ``//``, or of the sign ``-``.
 
-    :raises ExpressionError: an operand is no number, or a constant result does not exist.
+    :raises ExpressionError: an operand is not a number, or a constant result does not exist.
     """
     for operand, value in zip(operands, lowered, strict=True):
         if value.kind not in ("int", "double"):

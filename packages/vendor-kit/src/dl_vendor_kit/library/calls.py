@@ -166,5 +166,5 @@ def _check_dtype(
                 text.where,
                 subject,
                 f"{root} is {dtype}, and the library documents {', '.join(documented)}; give the "
-                "temporary one of these dtypes",
+                "temporary a documented dtype",
             )

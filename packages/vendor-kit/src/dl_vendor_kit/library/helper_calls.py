@@ -108,7 +108,7 @@ def _find(expression: Call, scope: Scope) -> tuple[str, Helper]:
     if not hint:
         # The vendor's own helpers come last in the mapping.
         alike = [each for each in reversed(names) if each.startswith("@") == expression.helper]
-        hint = f"; some of them are {', '.join(alike[:_LISTED])}"
+        hint = f"; the known names include {', '.join(alike[:_LISTED])}"
     raise ExpressionError(
         expression.column,
         f"{shown} is not a helper or view{hint}; correct the name, or declare a helper of your own "

@@ -113,7 +113,7 @@ class _Entry:
 
     def __init__(self, value: object, subject: str, where: Place) -> None:
         if not isinstance(value, dict):
-            raise DataError(where, subject, f"an object is expected here, not {_shown(value)}")
+            raise DataError(where, subject, f"an object is expected here, not {_describe(value)}")
         self._value = value
         self.subject = subject
         self.where = where
@@ -135,7 +135,9 @@ class _Entry:
     def _typed(self, key: str, type_: type, default: Any, wanted: str) -> Any:
         value = self._value.get(key, default)
         if not isinstance(value, type_):
-            raise self.error(f"{key} must be {wanted}, not {_shown(value)}; correct or remove it")
+            raise self.error(
+                f"{key} must be {wanted}, not {_describe(value)}; correct or remove it"
+            )
         return value
 
     def text(self, key: str, default: str = "") -> str:
@@ -162,7 +164,9 @@ class _Entry:
         found: dict[str, None] = {}
         for each in listed:
             if not isinstance(each, str):
-                raise self.error(f"{key}: a text is expected here, not {_shown(each)}; correct it")
+                raise self.error(
+                    f"{key}: a text is expected here, not {_describe(each)}; correct it"
+                )
             reason = problem(each)
             if each in found:
                 reason = f"{quote(each)} occurs twice; remove one"
@@ -183,11 +187,11 @@ class _Entry:
                 return low, high
         raise self.error(
             f"ndim must be [smallest, largest], two integers from 0 to {_MOST_DIMENSIONS}, not "
-            f"{_shown(self._value['ndim'])}"
+            f"{_describe(self._value['ndim'])}"
         )
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     match value:
         case dict():
             return "an object"
@@ -261,7 +265,7 @@ def _argument(function: str, value: object, position: int, where: Place) -> Argu
         io=io,
         optional=entry.flag("optional", False),
         dtypes=entry.names("dtypes", _dtype_problem),
-        # What library.yaml numbers is known later.
+        # The check of the library compares them with library.yaml.
         formats=entry.names("formats", lambda _: ""),
         strided=entry.flag("strided", True),
         ndim=entry.dimensions(),

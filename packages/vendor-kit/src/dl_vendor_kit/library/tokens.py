@@ -47,7 +47,7 @@ class Token:
 def tokens_of(text: str) -> list[Token]:
     """Return the parts of an expression, and a last one of the kind ``end``.
 
-    :raises ExpressionError: a part is none of an expression.
+    :raises ExpressionError: a part does not belong to an expression.
     """
     if len(text) > LONGEST_TEXT:
         raise ExpressionError(

@@ -1,4 +1,4 @@
-"""Writing of generated files: all of them or none, each at once."""
+"""Writing of generated files: all or none, each at once."""
 
 from __future__ import annotations
 
