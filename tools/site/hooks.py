@@ -42,7 +42,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     texts = {page.source: (ROOT / page.source).read_text("utf-8") for page in pages}
     for kind in table.kinds:
         _add(files, config, f"{kind.folder}/index.md", f"# {kind.title}\n\n{kind.about}\n")
-    addresses = dict(table.addresses)
+    addresses = {**table.addresses, **reference.REPLACED}
     documents = Links(ROOT, addresses)
     for source, text in texts.items():
         for link in relative_targets(text):

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from tools.site.reference.c_headers import CHeaders
+from tools.site.reference.commands import Commands
+from tools.site.reference.operators import Operators
+from tools.site.reference.plugin_hooks import PluginHooks
+from tools.site.reference.variables import Variables
+
 
 class Generator(Protocol):
     """Generator of the pages of one subject."""
@@ -16,4 +22,13 @@ class Generator(Protocol):
         """Yield the address and the Markdown text of each page."""
 
 
-GENERATORS: Mapping[str, Generator] = {}
+GENERATORS: Mapping[str, Generator] = {
+    "commands": Commands(),
+    "environment-variables": Variables(),
+    "operators": Operators(),
+    "hooks": PluginHooks(),
+    "c-headers": CHeaders(),
+}
+
+REPLACED = {"packages/diopi-proto/docs/operators.md": "reference/operators/index.md"}
+"""Addresses of generated pages that replace documents of the repository."""

@@ -6,7 +6,7 @@ from diopi_proto.generate.headers import CONVENTIONS, describe
 from diopi_proto.generate.model import NOTICE, Schema, declaration
 from diopi_proto.schema import Operator
 
-_ENTRIES = (
+ENTRIES = (
     "An entry names the header that declares the operator, its error class, and the dtypes of the "
     "tensors without a rule of their own, which have a common dtype. A parameter that the table of "
     "an entry does not mention is an input that may not be NULL. [schema/README.md]"
@@ -30,7 +30,7 @@ def reference(schema: Schema) -> str:
         f"{count} operators in {len(schema.families)} families.",
         "## Conventions",
         *CONVENTIONS,
-        *_ENTRIES,
+        *ENTRIES,
         "## Families",
         "\n".join(
             f"- [{family}](#{family}) ({_count(schema, family)}): {summary}"
@@ -39,7 +39,7 @@ def reference(schema: Schema) -> str:
     ]
     for family, summary in schema.families.items():
         blocks += [f"## {family}", summary]
-        blocks += [_entry(op) for op in schema.operators if op.family == family]
+        blocks += [entry(op) for op in schema.operators if op.family == family]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -47,7 +47,8 @@ def _count(schema: Schema, family: str) -> int:
     return sum(op.family == family for op in schema.operators)
 
 
-def _entry(operator: Operator) -> str:
+def entry(operator: Operator) -> str:
+    """Return the entry of an operator, which begins with its name as a heading."""
     facts = [f"`{operator.header}`", operator.op_class, f"dtypes: {operator.dtypes}"]
     if operator.in_place_of:
         facts.append(f"in-place form of {operator.in_place_of}")

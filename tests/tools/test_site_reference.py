@@ -1,0 +1,99 @@
+"""Reference pages of the site agree with what they are generated from."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from diopi_proto.schema import load
+from dl_core import config
+from dl_core.commands import Command
+from tools.site.reference import GENERATORS
+from tools.site.reference.c_headers import header_page
+from tools.site.reference.commands import command_page
+from tools.site.reference.docstrings import attributes
+from tools.site.reference.operators import callers
+from tools.site.reference.plugins import OwnedCommand
+from tools.site.reference.variables import meaning
+
+HEADER = """/* Beginning of x_y. */
+#ifndef X_H_
+#define X_H_
+#include <stdint.h>
+
+/* A pair. */
+typedef struct pair {
+  int first; /* one */
+
+  int second;
+} pair_t;
+
+int add(pair_t* pair);
+#endif
+"""
+
+
+def pages(name: str) -> dict[str, str]:
+    return dict(GENERATORS[name].pages())
+
+
+def test_each_operator_has_an_entry_with_its_aten_operators() -> None:
+    text = "\n".join(pages("operators").values())
+    assert all(text.count(f"\n## {name}\n") == 1 for name in load())
+    assert "relu_" in callers()["diopiRelu"]
+
+
+def test_every_setting_is_listed_with_its_aliases() -> None:
+    (text,) = pages("environment-variables").values()
+    for variable in config.VARIABLES:
+        assert all(f"`{name}`" in text for name in variable.names)
+
+
+def test_a_meaning_comes_from_the_documentation_of_the_setting(tmp_path: Path) -> None:
+    source = tmp_path / "settings.py"
+    source.write_text(
+        'class Config:\n    x: int = 1\n    """``DL_X``: level of ``y``."""\n    z = 2\n'
+    )
+    docs = attributes(source, "Config")
+    assert docs == {"x": "``DL_X``: level of ``y``."}
+    assert meaning("DL_X", docs["x"]) == "Level of `y`."
+
+
+def test_commands_of_all_wheels_are_described() -> None:
+    found = pages("commands")
+    for name in ("doctor", "tune", "compile", "tool", "conformance", "new-vendor"):
+        assert f"# dl {name}\n" in found[f"reference/commands/{name}.md"]
+    assert "`--mock-cuda`" in found["reference/commands/run.md"]
+
+
+def test_a_command_page_has_arguments_and_subcommands() -> None:
+    def configure(parser: argparse.ArgumentParser) -> None:
+        parts = parser.add_subparsers()
+        part = parts.add_parser("part", help="do a part")
+        part.add_argument("file", help="file to read")
+        part.add_argument(
+            "--rate", type=float, default=0.5, help="rate | share (default: %(default)s)"
+        )
+
+    command = Command("all", "do all", configure, lambda _: 0)
+    text = command_page(OwnedCommand("dl-x", command))
+    assert "## dl all part\n\nDo a part." in text
+    assert "| `file` | file to read |" in text
+    assert "| `--rate RATE` | rate \\| share (default: 0.5) |" in text
+
+
+def test_a_header_page_has_declarations_below_their_comments() -> None:
+    text = header_page("x.h", "x", HEADER)
+    assert text.startswith(
+        "# x.h\n\nPart of `dl-x`.\n\nBeginning of x\\_y.\n\n## pair_t\n\nA pair."
+    )
+    assert "  int first; /* one */\n\n  int second;\n} pair_t;\n```" in text.replace(
+        "\n\n\n", "\n\n"
+    )
+    assert "## add\n\n```c\nint add(pair_t* pair);\n```" in text
+    assert "#include" not in text
+
+
+def test_all_hooks_are_described() -> None:
+    (text,) = pages("hooks").values()
+    assert "## dl_vendor\n\n```python\ndef dl_vendor() -> VendorDescriptor | None: ...\n```" in text
