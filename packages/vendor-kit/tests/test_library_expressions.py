@@ -129,6 +129,8 @@ CALL = "call: 'toyAdd(input, other, alpha, out)'"
         ("{when: [alpha], CALL}", "a text is expected here, not a list; write one value"),
         ("{when: null, CALL}", "the value is empty; write a text, or remove the key"),
         ("'toyAdd(input, other, alpha, out) if true'", "the condition is always true; remove it"),
+        ("'toyAdd(input, other, alpha, out) if dtype(input) == dtype(input)'",
+         "the comparison is always true, because the contract gives input and input the same"),
         ("{each: -1, CALL}", "each is -1; write 1 or more, or remove it"),
         ("{each: 0, CALL}", "each is 0; write 1 or more"),
         ("{each: 1 - 1, CALL}", "each is 0; write 1 or more"),
@@ -182,6 +184,28 @@ def test_case_that_means_something_else_is_refused(
     found = refused(project(tmp_path / "toy", arithmetic=text))
     assert message in found and "arithmetic.yaml:1: " in found
     assert len(found.split("\n")[0]) < 1200
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("dtype(input) == dtype(out)",
+         "the comparison is always true, because the contract gives input and out the same dtype; "
+         "remove it"),
+        ("size(input, 0) > 1 and input.dtype == dtype(out)", "the comparison is always true"),
+        ("not dtype(out) != dtype(input)", "the comparison is always false"),
+        ("dtype(input) == float32", ""),
+    ],
+)  # fmt: skip
+def test_comparison_of_dtypes_that_the_contract_makes_equal_is_refused(
+    tmp_path: Path, condition: str, message: str
+) -> None:
+    entry = {"when": condition, "call": "toyRelu(input, out)"}
+    folder = project(tmp_path / "toy", sign=json.dumps({"diopiNeg": entry}))
+    if message:
+        assert message in refused(folder)
+    else:
+        assert run(folder)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ diopiError_t diopiIndexPut(
   lib::require_dtype(indices, 0x842, "indices");
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnIndexPutImpl))) {
     call_.note(1, "the library does not have one of aclnnInplaceCopy, aclnnIndexPutImpl");
-  } else if (lib::holds(call_, 1, "not (@indexable(indices) and dtype(input) == dtype(out))", [&] { return (dl::ascend::indexable(indices) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (@indexable(indices))", [&] { return dl::ascend::indexable(indices); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {lib::Argument{out}, lib::Argument{input}});
         plan_.call(functions::aclnnIndexPutImpl, {
             lib::Argument{out}, lib::Argument{dl::ascend::indices(call_, indices)},

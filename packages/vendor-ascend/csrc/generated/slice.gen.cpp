@@ -23,7 +23,7 @@ diopiError_t diopiSelect(
   lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceCopy))) {
     call_.note(1, "the library does not have aclnnInplaceCopy");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out))", [&] { return lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceCopy, {
             lib::Argument{out}, lib::Argument{dl::kit::library::select(input, dim, index)}});
       })) {

@@ -23,7 +23,7 @@ diopiError_t diopiIndexSelect(
   lib::require_dtype(index, 0x50, "index");
   if (!(call_.has(functions::cnnlCastDataType) && call_.has(functions::cnnlIndexSelect))) {
     call_.note(1, "the library does not have one of cnnlCastDataType, cnnlIndexSelect");
-  } else if (lib::holds(call_, 1, "not (dtype(index) == int64 and dtype(input) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(index), lib::Dtype{diopi_dtype_int64}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(index) == int64)", [&] { return lib::equal(dl::kit::library::dtype(index), lib::Dtype{diopi_dtype_int64}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_ids = call_.temporary(lib::Dtype{diopi_dtype_int32}, lib::shape(index));
         plan_.call(functions::cnnlCastDataType, {
             lib::Argument{index}, lib::Argument{dl::cambricon::cast(index, tmp_ids)},
@@ -50,7 +50,7 @@ diopiError_t diopiGather(
   lib::require_dtype(index, 0x40, "index");
   if (!(call_.has(functions::cnnlCastDataType) && call_.has(functions::cnnlGather_v2))) {
     call_.note(1, "the library does not have one of cnnlCastDataType, cnnlGather_v2");
-  } else if (lib::holds(call_, 1, "not (dtype(index) == int64 and dtype(input) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(index), lib::Dtype{diopi_dtype_int64}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (dtype(index) == int64)", [&] { return lib::equal(dl::kit::library::dtype(index), lib::Dtype{diopi_dtype_int64}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_ids = call_.temporary(lib::Dtype{diopi_dtype_int32}, lib::shape(index));
         plan_.call(functions::cnnlCastDataType, {
             lib::Argument{index}, lib::Argument{dl::cambricon::cast(index, tmp_ids)},

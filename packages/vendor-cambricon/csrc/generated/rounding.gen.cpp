@@ -19,7 +19,7 @@ diopiError_t diopiFloor(
   lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::cnnlFloor))) {
     call_.note(1, "the library does not have cnnlFloor");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out))", [&] { return lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlFloor, {lib::Argument{input}, lib::Argument{out}});
       })) {
     return diopiSuccess;
@@ -50,7 +50,7 @@ diopiError_t diopiCeil(
   lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::cnnlCeil))) {
     call_.note(1, "the library does not have cnnlCeil");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out))", [&] { return lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlCeil, {lib::Argument{input}, lib::Argument{out}});
       })) {
     return diopiSuccess;

@@ -26,7 +26,7 @@ diopiError_t diopiTopk(
   lib::require_dtype(input, 0x1757, "input");
   if (!(call_.has(functions::cnnlTopKTensor_v3) && call_.has(functions::cnnlCastDataType))) {
     call_.note(1, "the library does not have one of cnnlTopKTensor_v3, cnnlCastDataType");
-  } else if (lib::holds(call_, 1, "not (ndim(input) > 0 and dtype(input) == dtype(values) and dtype(indices) == int64)", [&] { return ((dl::kit::library::ndim(input) > int64_t{0}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(values)) && lib::equal(dl::kit::library::dtype(indices), lib::Dtype{diopi_dtype_int64})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(input) > 0 and dtype(indices) == int64)", [&] { return ((dl::kit::library::ndim(input) > int64_t{0}) && lib::equal(dl::kit::library::dtype(indices), lib::Dtype{diopi_dtype_int64})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_ids = call_.temporary(lib::Dtype{diopi_dtype_int32}, lib::shape(indices));
         plan_.call(functions::cnnlTopKTensor_v3, {
             lib::Argument{input}, lib::Argument{k},
@@ -56,7 +56,7 @@ diopiError_t diopiSort(
   lib::require_dtype(input, 0x1f57, "input");
   if (!(call_.has(functions::cnnlTopKTensor_v3) && call_.has(functions::cnnlCastDataType))) {
     call_.note(1, "the library does not have one of cnnlTopKTensor_v3, cnnlCastDataType");
-  } else if (lib::holds(call_, 1, "not (ndim(input) > 0 and dtype(input) == dtype(values) and dtype(indices) == int64)", [&] { return ((dl::kit::library::ndim(input) > int64_t{0}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(values)) && lib::equal(dl::kit::library::dtype(indices), lib::Dtype{diopi_dtype_int64})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (ndim(input) > 0 and dtype(indices) == int64)", [&] { return ((dl::kit::library::ndim(input) > int64_t{0}) && lib::equal(dl::kit::library::dtype(indices), lib::Dtype{diopi_dtype_int64})); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         const lib::View tmp_ids = call_.temporary(lib::Dtype{diopi_dtype_int32}, lib::shape(indices));
         plan_.call(functions::cnnlTopKTensor_v3, {
             lib::Argument{input}, lib::Argument{dl::kit::library::size(input, dim)},

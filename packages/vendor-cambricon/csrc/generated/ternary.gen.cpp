@@ -26,7 +26,7 @@ diopiError_t diopiAddcmul(
   lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::cnnlAddcmul))) {
     call_.note(1, "the library does not have cnnlAddcmul");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(tensor1) == dtype(out) and dtype(tensor2) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(tensor1), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(tensor2), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlAddcmul, {
             lib::Argument{input},
             lib::Argument{dl::cambricon::factor(dl::kit::library::number(value), out)},
@@ -50,7 +50,7 @@ diopiError_t diopiAddcmulInp(
   lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::cnnlAddcmul))) {
     call_.note(1, "the library does not have cnnlAddcmul");
-  } else if (lib::holds(call_, 1, "not (dtype(tensor1) == dtype(input) and dtype(tensor2) == dtype(input))", [&] { return (lib::equal(dl::kit::library::dtype(tensor1), dl::kit::library::dtype(input)) && lib::equal(dl::kit::library::dtype(tensor2), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlAddcmul, {
             lib::Argument{input},
             lib::Argument{dl::cambricon::factor(dl::kit::library::number(value), input)},
@@ -77,7 +77,7 @@ diopiError_t diopiAddcdiv(
   lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::cnnlAddcdiv))) {
     call_.note(1, "the library does not have cnnlAddcdiv");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(tensor1) == dtype(out) and dtype(tensor2) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(tensor1), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(tensor2), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlAddcdiv, {
             lib::Argument{input},
             lib::Argument{dl::cambricon::factor(dl::kit::library::number(value), out)},
@@ -101,7 +101,7 @@ diopiError_t diopiAddcdivInp(
   lib::require_same_dtype(tensor2, "tensor2", input, "input");
   if (!(call_.has(functions::cnnlAddcdiv))) {
     call_.note(1, "the library does not have cnnlAddcdiv");
-  } else if (lib::holds(call_, 1, "not (dtype(tensor1) == dtype(input) and dtype(tensor2) == dtype(input))", [&] { return (lib::equal(dl::kit::library::dtype(tensor1), dl::kit::library::dtype(input)) && lib::equal(dl::kit::library::dtype(tensor2), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlAddcdiv, {
             lib::Argument{input},
             lib::Argument{dl::cambricon::factor(dl::kit::library::number(value), input)},
@@ -125,7 +125,7 @@ diopiError_t diopiLerpScalar(
   lib::require_same_dtype(end, "end", input, "input");
   if (!(call_.has(functions::cnnlLerp))) {
     call_.note(1, "the library does not have cnnlLerp");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(end) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(end), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlLerp, {
             lib::Argument{input}, lib::Argument{end},
             lib::Argument{dl::cambricon::constant(call_, weight, out)}, lib::Argument{out}});
@@ -149,7 +149,7 @@ diopiError_t diopiLerpTensor(
   lib::require_same_dtype(weight, "weight", input, "input");
   if (!(call_.has(functions::cnnlLerp))) {
     call_.note(1, "the library does not have cnnlLerp");
-  } else if (lib::holds(call_, 1, "not (dtype(input) == dtype(out) and dtype(end) == dtype(out) and dtype(weight) == dtype(out))", [&] { return (lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(end), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(weight), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlLerp, {
             lib::Argument{input}, lib::Argument{end}, lib::Argument{weight}, lib::Argument{out}});
       })) {

@@ -7,26 +7,13 @@ from functools import partial
 from .arguments import Conversion, Target, convert, targets
 from .case_state import CaseState, guard
 from .checked import CheckedCall
-from .expressions import Expression, ExpressionError, Literal, parse_step
+from .conditions import check_condition
+from .expressions import Expression, ExpressionError, parse_step
 from .located import DataError, close_names, quote
-from .lower import lower, lower_condition, present_if
+from .lower import lower, present_if
 from .lowered import Scope
 from .model import Text
 from .signatures import Function
-
-
-def check_condition(expression: Expression, scope: Scope) -> str:
-    """Return the code of a condition that is not the same for all arguments.
-
-    :raises ExpressionError: it is invalid or constant.
-    """
-    if isinstance(expression, Literal) and isinstance(expression.value, bool):
-        word = "true" if expression.value else "false"
-        raise ExpressionError(
-            expression.column,
-            f"the condition is always {word}; remove {'it' if expression.value else 'the entry'}",
-        )
-    return lower_condition(expression, scope)
 
 
 def check_call(state: CaseState, text: Text, subject: str, scope: Scope) -> CheckedCall:
@@ -38,7 +25,7 @@ def check_call(state: CaseState, text: Text, subject: str, scope: Scope) -> Chec
     condition = None
     if step.condition is not None:
         scope = scope.with_present(present_if(step.condition))
-        condition = guard(text, subject, partial(check_condition, step.condition, scope))
+        condition = guard(text, subject, partial(check_condition, state, step.condition, scope))
     if step.call.helper:
         action = guard(text, subject, lambda: lower(step.call, scope))
         if action.kind != "action":

@@ -65,6 +65,19 @@ class CaseState:
             )
         return function
 
+    def has_dtype_of(self, name: str, other: str) -> bool:
+        """Return True if the contract gives two tensors the same dtype."""
+        return self._dtype_source(name) == self._dtype_source(other)
+
+    def _dtype_source(self, name: str) -> str:
+        """Return the tensor whose dtype the contract gives to a tensor, or the tensor itself."""
+        parameter = self._find(name)
+        rule = "" if parameter is None or parameter.dtype is None else parameter.dtype
+        like = rule.removeprefix("like ")
+        tensors = ("tensor", "tensors")
+        is_checked = like != rule and {self.kinds.get(name), self.kinds.get(like)} <= {*tensors}
+        return self._dtype_source(like) if is_checked else name
+
     def check_tensor(
         self,
         key: str,

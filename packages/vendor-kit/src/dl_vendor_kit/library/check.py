@@ -13,9 +13,10 @@ from functools import partial
 from diopi_proto.schema import DTYPES, Operator
 from diopi_proto.schema import load as load_schema
 
-from .calls import check_call, check_condition, check_workspace
+from .calls import check_call, check_workspace
 from .case_state import CaseState, guard, unknown_name
 from .checked import Checked, CheckedCase, CheckedEntry
+from .conditions import check_condition
 from .expressions import parse
 from .library_check import library_findings
 from .library_file import unknown_dtype
@@ -91,7 +92,7 @@ def _case(state: CaseState, case: Case) -> CheckedCase:
     if case.when is not None:
         condition = guard(case.when, subject, partial(parse, case.when.text))
         scope = scope.with_present(present_if(condition))
-        when = guard(case.when, subject, partial(check_condition, condition, scope))
+        when = guard(case.when, subject, partial(check_condition, state, condition, scope))
     needs = _needs(state, case, subject)
     dtypes = _dtypes(state, case, subject)
     if case.function:

@@ -102,22 +102,22 @@ def _items(expression: Expression, items: tuple[Expression, ...], scope: Scope) 
     if kinds == {"tensor"}:
         for item, each in zip(items, lowered, strict=True):
             if each.nullable:
-                raise ExpressionError(item.column, "may be NULL; a list needs all of its tensors")
+                raise ExpressionError(item.column, "may be NULL, and a list needs all of its tensors; add a condition 'when'")
         roots = frozenset().union(*(x.roots for x in lowered))
         return Lowered("tensors", f"{NS}::Views{{{codes}}}", False, roots)
     if kinds <= {"int", "double"}:
         codes = ", ".join(convert_kind(x, "double") or "" for x in lowered)
         return Lowered("doubles", f"{NS}::Doubles{{{codes}}}")
-    raise ExpressionError(expression.column, "a list has integers, numbers, booleans or tensors")
+    raise ExpressionError(expression.column, "a list has numbers, booleans or tensors; write entries of one kind")
 
 
 def _index(expression: Expression, of: Expression, index: Expression, scope: Scope) -> Lowered:
     whole, at = lower(of, scope), lower(index, scope)
     if at.kind != "int":
-        raise ExpressionError(index.column, "the index must be an integer")
+        raise ExpressionError(index.column, f"the index must be an integer, not {at.kind}; write one, such as 0")
     kinds = {"tensors": "tensor", "ints": "int", "bools": "bool", "doubles": "double"}
     if whole.kind not in kinds:
-        raise ExpressionError(expression.column, f"a value of kind {whole.kind} has no entries")
+        raise ExpressionError(expression.column, f"a value of kind {whole.kind} has no entries; write a list before [")
     return Lowered(kinds[whole.kind], f"{NS}::at({whole.code}, {at.code})", False, whole.roots)
 
 
@@ -163,7 +163,8 @@ def lower_condition(expression: Expression, scope: Scope) -> str:
     if lowered.kind != "bool":
         raise ExpressionError(
             expression.column,
-            f"a condition must be a boolean or a parameter that may be NULL, not {lowered.kind}",
+            f"a condition must be a boolean or a parameter that may be NULL, not {lowered.kind}; "
+            "compare the value, as in x > 0",
         )
     return lowered.code
 
