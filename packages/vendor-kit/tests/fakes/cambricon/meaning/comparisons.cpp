@@ -3,6 +3,14 @@
 
 using namespace fake_cnnl;
 
+namespace {
+
+void demand_dtypes(const Tensor& output, const std::vector<Tensor>& inputs) {
+  for (const Tensor& each : inputs) demand(each.dtype() == output.dtype(), "the dtypes differ");
+}
+
+}  // namespace
+
 MEANING(LogicOp) {
   demand(broadcast(a.sizes(), b.sizes()) == c.sizes(), "the shapes do not broadcast to the output");
   demand(a.dtype() == b.dtype(), "the dtypes differ");
@@ -73,17 +81,18 @@ MEANING(Arange_v2) {
 }
 // output = a + alpha * b * c, and a + alpha * b / c.
 MEANING(Addcmul) {
-  demand(a.dtype() == output.dtype(), "the dtypes differ");
+  demand_dtypes(output, {a, b, c});
   RUN(diopiAddcmul, output, a, b, c, alpha.factor(output.dtype()));
 }
 MEANING(Addcdiv) {
-  demand(a.dtype() == output.dtype(), "the dtypes differ");
+  demand_dtypes(output, {a, b, c});
   RUN(diopiAddcdiv, output, a, b, c, alpha.factor(output.dtype()));
 }
 // d = a + w * (b - a).
 MEANING(Lerp) {
   demand(broadcast(broadcast(a.sizes(), b.sizes()), w.sizes()) == d.sizes(),
          "the shapes do not broadcast to the output");
+  demand_dtypes(d, {a, b, w});
   RUN(diopiLerpTensor, d, a, b, w.expand(d.sizes()));
 }
 MEANING(Cumsum_v2) {

@@ -125,15 +125,18 @@ MEANING(Div_v2) {
 }
 MEANING(Maximum) {
   demand_broadcast(x, y, z);
+  demand(x.dtype() == y.dtype() && x.dtype() == z.dtype(), "the dtypes differ");
   RUN(diopiMaximum, z, x, y);
 }
 MEANING(Minimum) {
   demand_broadcast(x, y, z);
+  demand(x.dtype() == y.dtype() && x.dtype() == z.dtype(), "the dtypes differ");
   RUN(diopiMinimum, z, x, y);
 }
 MEANING(Pow) {
   demand_broadcast(x, y, z);
   demand_precision(prefer);
+  demand(x.dtype() == y.dtype() && x.dtype() == z.dtype(), "the dtypes differ");
   RUN(diopiPowTensor, z, x, y);
 }
 
