@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from dl_conformance.outcome import Outcome
 from dl_vendor_kit.library.expressions import parse
 from dl_vendor_kit.library.loading import load
 from dl_vendor_kit.library.model import Text
 from tools.library_mutations import equivalent
 from tools.library_mutations.__main__ import main
+from tools.library_mutations.builds import Builds
 from tools.library_mutations.effects import effects_of
 from tools.library_mutations.expressions import render
-from tools.library_mutations.mutations import draw, facts_of, mutations
+from tools.library_mutations.mutations import Mutation, draw, facts_of, mutations
 from tools.library_mutations.report import Report, ReportError
-from tools.library_mutations.stages import Verdict, generator_stage, judge
+from tools.library_mutations.stages import Conformance, Verdict, generator_stage, judge
 from tools.projects import ROOT
 
 LIBRARY = """\
@@ -168,6 +171,52 @@ def test_survivors_are_judged_again(tmp_path: Path) -> None:
         again.resume()
     again.resume(only_rejected=True)
     assert [*again.verdicts] == ["a"]
+
+
+class OriginalOnly(Builds):
+    """Builds that compile nothing: a library is a path."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def original(self) -> Path:
+        return self.folder / "original"
+
+    def mutated(self, mutation: Mutation, folder: Path) -> Path:
+        return self.folder / "mutated"
+
+
+@pytest.mark.parametrize(
+    ("original", "mutated", "reason"),
+    [
+        ([], [], ""),
+        ([], ["cnnlAdd", "refused: cnnlAdd: the dtypes differ"], "the fake library has refused"),
+        (["refused: cnnlAdd: a"], ["refused: cnnlAdd: b"], ""),
+        ([], ["misuse: cnnlAdd: a"], "the fake library reports misuse: cnnlAdd: a"),
+        (["cubeMathType 0"], ["cubeMathType 1"], "the calls allow another precision"),
+    ],
+)
+def test_answer_of_the_library_rejects_a_mutation(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    original: list[str],
+    mutated: list[str],
+    reason: str,
+) -> None:
+    def answer(
+        self: Conformance, library: Path, names: Iterable[str]
+    ) -> Iterator[tuple[Outcome, list[str]]]:
+        for name in names:
+            lines = mutated if library.name == "mutated" else original
+            yield Outcome(name, "diopiLinear", "float32", "passed"), lines
+
+    monkeypatch.setattr(Conformance, "_run", answer)
+    data = load(folder)
+    (folder / "build").mkdir()
+    for _ in range(2):  # the second stage reads the original's answers from a file
+        stage = Conformance(OriginalOnly(folder / "build"), {})
+        found = stage(next(mutations(data.library, data.entries[0])))
+        assert (reason in found) if reason else not found
 
 
 def test_equivalent_mutation_needs_a_reason(

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 from dl_conformance.catalog import cases_of
 from dl_conformance.outcome import Outcome
@@ -78,12 +78,24 @@ def simulated_driver(vendor: str) -> dict[str, str]:
     return target.simulated or {}
 
 
+class _Answer(TypedDict):
+    """Answer of the original operator to a case.
+
+    The fake library may refuse calls of it: the next case of the description is then tried.
+    """
+
+    status: str
+    precisions: list[str]
+    is_refused: bool
+
+
 class Conformance:
     """The conformance suite on the vendor's sources with the mutated operator.
 
     Only the operator's own cases run, in a random order, until one gets worse, or the fake library
-    reports what a device would answer with other results, or a crash: misuse, or a call that allows
-    another precision.
+    reports what a device would answer with other results, or a crash: misuse, a call that allows
+    another precision, or one that it refuses although it accepts the original calls. A library
+    that accepts such a call may compute something else.
 
     :param variables: environment variables that select a simulated driver.
     """
@@ -93,19 +105,22 @@ class Conformance:
     def __init__(self, builds: Builds, variables: Mapping[str, str]) -> None:
         self._builds = builds
         self._variables = dict(variables)
-        self._memory = builds.folder / "expected.json"
-        self._expected: dict[str, dict[str, list[str]]] = {}
+        self._memory = builds.folder / "expected_answers.json"
+        self._expected: dict[str, dict[str, _Answer]] = {}
         if self._memory.is_file():
             self._expected = json.loads(self._memory.read_text(encoding="utf-8"))
 
-    def expected(self, operator: str) -> dict[str, list[str]]:
-        """Return the status and the precisions of the original operator's cases that can get
-        worse."""
+    def expected(self, operator: str) -> dict[str, _Answer]:
+        """Return the answers of the original operator's cases that can get worse."""
         if operator not in self._expected:
             # Calls of models are the same calls with larger tensors.
             names = [x.name for x in cases_of(operator) if not x.models]
             found = {
-                outcome.name: [outcome.status, *_precisions(lines)]
+                outcome.name: _Answer(
+                    status=outcome.status,
+                    precisions=_precisions(lines),
+                    is_refused=bool(_refusal(lines)),
+                )
                 for outcome, lines in self._run(self._builds.original(), names)
                 if not _misuse(lines) and outcome.status in ("passed", "unsupported")
             }
@@ -126,13 +141,14 @@ class Conformance:
                 for outcome, lines in self._run(library, expected):
                     if _misuse(lines):
                         return f"{outcome.name}: the fake library reports {_misuse(lines)}"
+                    was = expected[outcome.name]
+                    if _refusal(lines) and not was["is_refused"]:
+                        return f"{outcome.name}: the fake library has {_refusal(lines)}"
                     # A case that was declined may be declined for another reason, or pass.
-                    was, *precisions = expected[outcome.name]
-                    if outcome.status == "failed" or (
-                        was == "passed" and outcome.status != "passed"
-                    ):
+                    was_passed = was["status"] == "passed"
+                    if outcome.status == "failed" or (was_passed and outcome.status != "passed"):
                         return f"{outcome.name}: {outcome.status}: {outcome.cause or '-'}"
-                    if was == "passed" and precisions != _precisions(lines):
+                    if was_passed and was["precisions"] != _precisions(lines):
                         return f"{outcome.name}: the calls allow another precision"
             except WorkerError as error:
                 return str(error)
@@ -156,6 +172,11 @@ class Conformance:
 def _misuse(lines: Iterable[str]) -> str:
     """Return the first misuse in a log; empty if there is none."""
     return next((line for line in lines if line.startswith("misuse: ")), "")
+
+
+def _refusal(lines: Iterable[str]) -> str:
+    """Return the first call in a log that the library refuses; empty if there is none."""
+    return next((line for line in lines if line.startswith("refused: ")), "")
 
 
 def _precisions(lines: Iterable[str]) -> list[str]:
