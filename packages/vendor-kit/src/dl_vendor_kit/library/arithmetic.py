@@ -35,7 +35,9 @@ def calculate(
     """
     for operand, value in zip(operands, lowered, strict=True):
         if value.kind not in ("int", "double"):
-            raise ExpressionError(operand.column, f"arithmetic needs numbers, not {value.kind}; compute with numbers")
+            raise ExpressionError(
+                operand.column, f"arithmetic needs numbers, not {value.kind}; compute with numbers"
+            )
     if len(lowered) == 1:
         constant = None if lowered[0].constant is None else -lowered[0].constant
         return Lowered(lowered[0].kind, f"(-{lowered[0].code})", constant=constant)

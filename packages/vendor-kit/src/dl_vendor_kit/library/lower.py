@@ -102,22 +102,31 @@ def _items(expression: Expression, items: tuple[Expression, ...], scope: Scope) 
     if kinds == {"tensor"}:
         for item, each in zip(items, lowered, strict=True):
             if each.nullable:
-                raise ExpressionError(item.column, "may be NULL, and a list needs all of its tensors; add a condition 'when'")
+                raise ExpressionError(
+                    item.column,
+                    "may be NULL, and a list needs all of its tensors; add a condition 'when'",
+                )
         roots = frozenset().union(*(x.roots for x in lowered))
         return Lowered("tensors", f"{NS}::Views{{{codes}}}", False, roots)
     if kinds <= {"int", "double"}:
         codes = ", ".join(convert_kind(x, "double") or "" for x in lowered)
         return Lowered("doubles", f"{NS}::Doubles{{{codes}}}")
-    raise ExpressionError(expression.column, "a list has numbers, booleans or tensors; write entries of one kind")
+    raise ExpressionError(
+        expression.column, "a list has numbers, booleans or tensors; write entries of one kind"
+    )
 
 
 def _index(expression: Expression, of: Expression, index: Expression, scope: Scope) -> Lowered:
     whole, at = lower(of, scope), lower(index, scope)
     if at.kind != "int":
-        raise ExpressionError(index.column, f"the index must be an integer, not {at.kind}; write one, such as 0")
+        raise ExpressionError(
+            index.column, f"the index must be an integer, not {at.kind}; write one, such as 0"
+        )
     kinds = {"tensors": "tensor", "ints": "int", "bools": "bool", "doubles": "double"}
     if whole.kind not in kinds:
-        raise ExpressionError(expression.column, f"a value of kind {whole.kind} has no entries; write a list before [")
+        raise ExpressionError(
+            expression.column, f"a value of kind {whole.kind} has no entries; write a list before ["
+        )
     return Lowered(kinds[whole.kind], f"{NS}::at({whole.code}, {at.code})", False, whole.roots)
 
 
