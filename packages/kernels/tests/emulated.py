@@ -42,13 +42,13 @@ def missing_compiler() -> str | None:
     return None if shutil.which(COMPILER[0]) else f"no C++ compiler {COMPILER[0]!r} in PATH"
 
 
-def compile_object(source: Path, to: Path, *flags: str) -> None:
+def compile_object(source: Path, to: Path, *flags: str, shape: str = SHAPE) -> None:
     """Compile a file; `flags` come first, so that their include folders take precedence."""
     command = [
         *COMPILER,
         *flags,
         *FLAGS,
-        *shape_flags(),
+        *shape_flags(shape),
         *FOLDERS,
         "-c",
         str(source),

@@ -26,16 +26,25 @@ def barriers(header: str) -> list[int]:
     return [match.start() for match in re.finditer(r"\b(?:gpu::)?barrier\(\);", text)]
 
 
+def remove_barrier(header: str, at: int, folder: Path) -> None:
+    """Write a header without one of its barriers to a folder that build_check() prefers."""
+    text = (HEADERS / header).read_text(encoding="utf-8")
+    position = barriers(header)[at]
+    mutated = folder / "mutated" / "dl_kernels" / header
+    mutated.parent.mkdir(parents=True)
+    mutated.write_text(text[:position] + ";" + text[text.index(";", position) + 1 :], "utf-8")
+
+
 HEADERS_WITH_BARRIERS = (
-    "gpu/block.h",
     "gpu/column_reduction.h",
     "gpu/product_simt.h",
     "gpu/reduce_columns.h",
+    "gpu/shuffle_collectives.h",
     "gpu/sort.h",
     "gpu/tiles.h",
 )
 # Barriers that order the exchange between warps: unnecessary in a block of one warp.
-BETWEEN_WARPS = {("gpu/block.h", 0), ("gpu/block.h", 1)}
+BETWEEN_WARPS = {("gpu/shuffle_collectives.h", 0), ("gpu/shuffle_collectives.h", 1)}
 CASES = [(header, at) for header in HEADERS_WITH_BARRIERS for at in range(len(barriers(header)))]
 
 
@@ -77,21 +86,41 @@ def test_host_side_decisions_for_large_tensors(
     assert (done.returncode == 0) == (not header), done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Objects of the emulation except the vendor; they do not depend on the kernels' headers."""
-    folder = tmp_path_factory.mktemp("machine")
+# A machine without shuffles, whose warps are whole blocks.
+WITHOUT_SHUFFLES = ("64/64", "-DDL_KERNELS_NO_SHUFFLES=1")
+
+
+def build_machine(folder: Path, shape: str = SHAPE) -> list[Path]:
+    """Build the emulation except the vendor; its objects do not depend on the kernels' headers."""
     sources = [path for path in sorted(EMULATION.glob("*.cpp")) if path.stem != "vendor"]
     for source in sources:
-        compile_object(source, folder / f"{source.stem}.o", "-O1")
+        compile_object(source, folder / f"{source.stem}.o", "-O1", shape=shape)
     return [folder / f"{source.stem}.o" for source in sources]
 
 
-def build_check(folder: Path, machine: list[Path], *flags: str, name: str = "collectives") -> Path:
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Objects of the emulation."""
+    return build_machine(tmp_path_factory.mktemp("machine"))
+
+
+@pytest.fixture(scope="module")
+def machine_without_shuffles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Objects of the emulation of a machine without shuffles."""
+    return build_machine(tmp_path_factory.mktemp("machine"), WITHOUT_SHUFFLES[0])
+
+
+def build_check(
+    folder: Path,
+    machine: list[Path],
+    *flags: str,
+    name: str = "collectives",
+    shape: str = SHAPE,
+) -> Path:
     """Build a program of emulation/check that compares collectives with loops."""
     own = folder / f"{name}.o"
     flags = (f"-I{folder / 'mutated'}", *flags)
-    compile_object(EMULATION / "check" / f"{name}.cpp", own, *flags)
+    compile_object(EMULATION / "check" / f"{name}.cpp", own, *flags, shape=shape)
     program = folder / name
     subprocess.run(
         [*COMPILER, "-o", str(program), str(own), *map(str, machine), "-ldl"], check=True
@@ -114,6 +143,28 @@ def test_collectives_agree_with_loops(machine: list[Path], tmp_path: Path) -> No
 
 
 @needs_compiler
+@pytest.mark.parametrize("barrier", [True, False])
+def test_collectives_through_memory_agree_with_loops_and_need_their_barrier(
+    barrier: bool, machine_without_shuffles: list[Path], tmp_path: Path
+) -> None:
+    header = "gpu/memory_collectives.h"
+    if not barrier:
+        remove_barrier(header, 0, tmp_path)
+    shape, flag = WITHOUT_SHUFFLES
+    program = build_check(tmp_path, machine_without_shuffles, flag, shape=shape)
+    codes = [
+        subprocess.run(
+            [str(program)],
+            env={"DL_EMULATION_SEED": str(seed)},
+            capture_output=True,
+            check=False,
+        ).returncode
+        for seed in range(5)
+    ]
+    assert all(code == 0 for code in codes) == barrier
+
+
+@needs_compiler
 def test_convolutions_agree_with_loops(machine: list[Path], tmp_path: Path) -> None:
     program = build_check(tmp_path, machine, name="convolutions")
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
@@ -125,11 +176,7 @@ def test_convolutions_agree_with_loops(machine: list[Path], tmp_path: Path) -> N
 def test_a_missing_barrier_is_noticed(
     header: str, at: int, machine: list[Path], tmp_path: Path
 ) -> None:
-    text = (HEADERS / header).read_text(encoding="utf-8")
-    position = barriers(header)[at]
-    mutated = tmp_path / "mutated" / "dl_kernels" / header
-    mutated.parent.mkdir(parents=True)
-    mutated.write_text(text[:position] + ";" + text[text.index(";", position) + 1 :], "utf-8")
+    remove_barrier(header, at, tmp_path)
     program = build_check(tmp_path, machine)
     codes = [
         subprocess.run(

@@ -85,15 +85,8 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return _Z21sub_group_shuffle_xorjj(word, static_cast<uint32_t>(mask));
 }
 #else
+#define DL_KERNELS_NO_SHUFFLES 1
 DL_DEVICE void warp_barrier() { barrier(); }
-DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
-  DL_SHARED static uint32_t words[kThreads];
-  const int here = thread_index();
-  barrier();
-  words[here] = word;
-  barrier();
-  return words[here ^ mask];
-}
 #endif
 // Make the thread's earlier writes visible before its later ones.
 DL_DEVICE void fence() { dl_fence(); }

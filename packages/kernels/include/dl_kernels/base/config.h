@@ -36,7 +36,8 @@
 // available. A machine with conversion instructions for 16-bit floats defines DL_HALF_INSTRUCTIONS
 // or DL_BFLOAT16_INSTRUCTIONS and the functions that base/float16.h then calls; a machine without
 // 128-bit integers defines DL_UPPER_PRODUCT_INSTRUCTION and gpu::upper_product, for
-// random/draws.h.
+// random/draws.h. A machine without shuffles, whose warps are whole blocks, defines
+// DL_KERNELS_NO_SHUFFLES.
 #if !defined(DL_KERNELS_MACHINE)
 #if defined(__HIPCC__)
 #define DL_KERNELS_MACHINE "dl_kernels/machine/hip.h"

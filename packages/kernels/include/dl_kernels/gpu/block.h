@@ -9,14 +9,10 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/collectives.h"
 #include "dl_kernels/gpu/launch.h"
 
 DL_KERNELS_BEGIN
-
-// Shared memory with which the warps of a block communicate: 32 bytes for each.
-struct alignas(16) BlockScratch {
-  unsigned char bytes[32 * gpu::kThreads / gpu::kLeastWarp];
-};
 
 class Block {
  public:
@@ -95,7 +91,7 @@ class Block {
     for (int64_t base = 0; base < n; base += lanes_) {
       const int64_t i = base + lane_;
       const bool has = i < n;
-      const Scanned<T> scanned = scan_threads(has ? load(i) : T{}, combine);
+      const gpu::Scanned<T> scanned = team_.scan(has ? load(i) : T{}, combine);
       if (has) {
         T value = scanned.inner;
         if (scanned.has_outer) value = combine(scanned.outer, value);
@@ -107,41 +103,14 @@ class Block {
 
   // All-reduce: return the combination of all threads' values to every thread.
   template <class T, class Combine>
-  DL_DEVICE T all_reduce(T mine, const Combine& combine) const {
-    const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
-    gpu::warp_barrier();
-    DL_UNROLL
-    for (int mask = warp / 2; mask > 0; mask /= 2) {
-      if (mask < inside) mine = combine(mine, gpu::shuffle_xor(mine, mask));
-    }
-    if (lanes_ <= warp) return mine;
-    const T* slots = exchange(mine);
-    T all = slots[0];
-    for (int i = 1; i < gpu::kThreads / warp; ++i) all = combine(all, slots[i]);
-    return all;
+  DL_DEVICE T all_reduce(const T& mine, const Combine& combine) const {
+    return team_.all_reduce(mine, combine);
   }
 
   // Return the exclusive prefix sum of the threads' values, and the total.
   template <class T>
-  DL_DEVICE Pair<T> sum_before(T mine) const {
-    const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
-    Pair<T> sums{T(0), mine};
-    gpu::warp_barrier();
-    DL_UNROLL
-    for (int mask = 1; mask < warp; mask *= 2) {
-      if (mask >= inside) break;
-      const T other = gpu::shuffle_xor(sums.second, mask);
-      if ((lane_ & mask) != 0) sums.first += other;
-      sums.second += other;
-    }
-    if (lanes_ <= warp) return sums;
-    const T* slots = exchange(sums.second);
-    T all = 0;
-    for (int i = 0; i < gpu::kThreads / warp; ++i) {
-      if (i == lane_ / warp) sums.first += all;
-      all += slots[i];
-    }
-    return {sums.first, all};
+  DL_DEVICE Pair<T> sum_before(const T& mine) const {
+    return team_.sum_before(mine);
   }
 
  private:
@@ -153,61 +122,9 @@ class Block {
   }
 
   DL_DEVICE Block(BlockScratch* scratch, int lane, int lanes)
-      : scratch_(scratch), lane_(lane), lanes_(lanes) {}
+      : team_(scratch, lane, lanes), lane_(lane), lanes_(lanes) {}
 
-  // Inclusive prefix sums up to this thread: within its warp, and of the warps before; and the
-  // total.
-  template <class T>
-  struct Scanned {
-    T inner, outer, all;
-    bool has_outer;
-  };
-
-  template <class T, class Combine>
-  DL_DEVICE Scanned<T> scan_threads(T mine, const Combine& combine) const {
-    const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
-    Scanned<T> scanned{mine, T{}, mine, false};
-    gpu::warp_barrier();
-    // After each step, groups of twice as many threads know their combined value.
-    DL_UNROLL
-    for (int mask = 1; mask < warp; mask *= 2) {
-      if (mask >= inside) break;
-      const T other = gpu::shuffle_xor(scanned.all, mask);
-      if ((lane_ & mask) != 0) {
-        scanned.inner = combine(other, scanned.inner);
-        scanned.all = combine(other, scanned.all);
-      } else {
-        scanned.all = combine(scanned.all, other);
-      }
-    }
-    if (lanes_ <= warp) return scanned;
-    const T* slots = exchange(scanned.all);
-    T sum = slots[0];
-    for (int i = 1; i < gpu::kThreads / warp; ++i) {
-      if (i == lane_ / warp) {
-        scanned.outer = sum;
-        scanned.has_outer = true;
-      }
-      sum = combine(sum, slots[i]);
-    }
-    scanned.all = sum;
-    return scanned;
-  }
-
-  // Exchange the values of the block's warps.
-  template <class T>
-  DL_DEVICE const T* exchange(const T& of_warp) const {
-    static_assert(sizeof(T) * (gpu::kThreads / gpu::kLeastWarp) <= sizeof(scratch_->bytes),
-                  "the scratch memory is too small");
-    T* slots = reinterpret_cast<T*>(scratch_->bytes);
-    const int warp = gpu::warp_threads();
-    gpu::barrier();  // slots of the previous collective may still be read
-    if (lane_ % warp == 0) slots[lane_ / warp] = of_warp;
-    gpu::barrier();
-    return slots;
-  }
-
-  BlockScratch* scratch_;
+  gpu::Team team_;
   int lane_, lanes_;
 };
 

@@ -12,6 +12,7 @@ namespace gpu {
 
 inline constexpr int kLeastWarp = 32;  // the smallest warp size of any GPU
 
+#if !DL_KERNELS_NO_SHUFFLES
 // Return the value of the thread whose index in the warp differs by the bits of `mask` (butterfly
 // shuffle).
 template <class T>
@@ -24,6 +25,7 @@ DL_DEVICE T shuffle_xor(const T& value, int mask) {
   __builtin_memcpy(&other, words, sizeof(T));
   return other;
 }
+#endif
 
 // Return the number of blocks for `count` items, which threads process in a grid-stride loop.
 inline int64_t blocks_for(int64_t count) {

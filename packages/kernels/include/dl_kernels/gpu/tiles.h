@@ -7,6 +7,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/collectives.h"
 #include "dl_kernels/gpu/threads.h"
 #include "dl_kernels/matrix/matrix.h"
 
@@ -137,8 +138,12 @@ DL_DEVICE void add_shared_product(const TileLine<C>* left, const TileOperand<T>&
 // All-reduce over the threads of a line of the square.
 template <class T, class Combine>
 DL_DEVICE T along_row(T mine, const Combine& combine) {
+#if DL_KERNELS_NO_SHUFFLES
+  return MemoryTeam(nullptr, thread_index() % kTile, kTile).all_reduce(mine, combine);
+#else
   for (int mask = kTile / 2; mask > 0; mask /= 2) mine = combine(mine, shuffle_xor(mine, mask));
   return mine;
+#endif
 }
 
 }  // namespace gpu
