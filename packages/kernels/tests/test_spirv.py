@@ -9,7 +9,7 @@ import pytest
 from dl_kernels.spirv import RELEASE, SpirvError, find_spirv_tools, spirv_compiler
 from dl_kernels.spirv_unit import prepare
 
-TOOLS = ("clang++", "llvm-link", "llvm-dis", "llvm-as", "llvm-spirv")
+TOOLS = ("clang++", "llvm-link", "llvm-dis", "llvm-as", "llvm-spirv", "opt")
 ASSEMBLY = """\
 define spir_kernel void @k(i32 %0) local_unnamed_addr #0 {
   %2 = freeze i32 %0

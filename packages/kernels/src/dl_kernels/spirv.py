@@ -27,7 +27,7 @@ RELEASE = 15
 """LLVM release of all tools. Later ones have no typed pointers, which the translator of this
 release needs, and Debian has no later translator for the stable release."""
 
-_TOOLS = ("clang++", "llvm-link", "llvm-dis", "llvm-as", "llvm-spirv")
+_TOOLS = ("clang++", "llvm-link", "llvm-dis", "llvm-as", "llvm-spirv", "opt")
 _VERSION = re.compile(r"\b(\d+)\.\d+\.\d+")
 
 
@@ -44,6 +44,7 @@ class SpirvTools:
     disassemble: str
     assemble: str
     translate: str
+    optimize: str
 
 
 def find_spirv_tools(environ: Mapping[str, str] = os.environ) -> SpirvTools:
@@ -58,7 +59,7 @@ def find_spirv_tools(environ: Mapping[str, str] = os.environ) -> SpirvTools:
         raise SpirvError(
             f"{' and '.join(missing)} of LLVM {RELEASE} {'is' if len(missing) == 1 else 'are'} not "
             f"installed (on Debian: apt-get install --no-install-recommends clang-{RELEASE} "
-            f"llvm-{RELEASE} llvm-spirv-{RELEASE}); DL_LLVM_BIN names a folder with all five tools"
+            f"llvm-{RELEASE} llvm-spirv-{RELEASE}); DL_LLVM_BIN names a folder with all six tools"
         )
     return SpirvTools(*(tool for tool in found if tool is not None))
 

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .spirv import SpirvTools
+from .spirv_spaces import infer_spaces
 
 _LANGUAGE = ("-x", "hip", "--offload=spirv64", "-nogpuinc")
 # Round as other devices do: no contraction to fused multiply-adds.
@@ -147,6 +148,10 @@ def _compile_module(
         typed = "-opaque-pointers=0"
         _run(tools.link, typed, *only_called, kernels, str(functions), "-o", linked)
         text = _run(tools.disassemble, typed, linked, "-o", "-")
+        # PoCL keeps private variables in memory otherwise, which is slow, and mixes up those of
+        # different work-items.
+        if warp_threads == group_threads:
+            text = infer_spaces(text, tools.optimize)
         text = prepare(text, group_threads=group_threads, warp_threads=warp_threads)
         prepared = at / "all.ll"
         prepared.write_text(text, encoding="utf-8")
