@@ -29,13 +29,22 @@ std::string text(const Driver& driver, cl::DeviceId device, cl::UInt what) {
   return found.c_str();
 }
 
+constexpr const char* kPocl = "Portable Computing Language";
+
+// Lets PoCL compile kernels by continuations (cbs), unless the user has chosen a method: by its own
+// choice, loops over work-items, PoCL 6 loses values at barriers, and takes minutes for a kernel
+// with several. PoCL reads the variable when it compiles a kernel.
+void choose_method(const std::string& platform) {
+  if (platform == kPocl) (void)setenv("POCL_WORK_GROUP_METHOD", "cbs", 0);
+}
+
 // Returns true if kernels can use sub-groups.
 bool has_sub_groups(const Driver& driver, cl::DeviceId device, const std::string& platform) {
   const char* const setting = std::getenv("DL_OPENCL_SUB_GROUPS");
   if (setting != nullptr && std::strcmp(setting, "off") == 0) return false;
   // PoCL (7) synchronizes the whole work-group where a sub-group must be synchronized, so branches
   // that only some sub-groups take give wrong results.
-  if (platform == "Portable Computing Language") return false;
+  if (platform == kPocl) return false;
   size_t sizes[16] = {}, bytes = 0;
   if (driver.GetDeviceInfo(device, cl::kDeviceSubGroupSizes, sizeof sizes, sizes, &bytes) !=
       cl::kSuccess)
@@ -66,6 +75,7 @@ DeviceFacts facts_of(const Driver& driver, cl::Platform platform, cl::DeviceId d
   (void)driver.GetPlatformInfo(platform, cl::kPlatformName, sizeof platform_name - 1, platform_name,
                                nullptr);
   all.platform = platform_name;
+  choose_method(all.platform);
   all.sub_groups = has_sub_groups(driver, device, all.platform);
   return all;
 }
