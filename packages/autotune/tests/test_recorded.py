@@ -114,6 +114,21 @@ def test_times_are_read_in_the_unit_that_the_file_names(
         assert read_recording(path).best == pytest.approx(milliseconds, rel=1e-12)
 
 
+def test_a_failed_configuration_may_have_the_name_of_its_error_as_time(tmp_path: Path) -> None:
+    document = t4_in("ms", 2.0)
+    failed = {
+        "configuration": dict.fromkeys(document["results"][0]["configuration"], 0),
+        "times": {"compilation": 3055.9},
+        "invalidity": "runtime",
+        "measurements": [{"name": "time", "value": "RuntimeFailedConfig", "unit": ""}],
+    }
+    path = tmp_path / "t4.json"
+    path.write_text(json.dumps({**document, "results": [*document["results"], failed]}))
+    recording = read_recording(path)
+    assert sorted(recording.reasons) == ["", "runtime"]
+    assert recording.best == 2.0
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [

@@ -95,7 +95,8 @@ def _read_t4(path: Path, metadata: Any, results: list[Any]) -> Iterator[_Found]:
             measured = _time_measurement(result)
             factor = _t4_factor(of_file, measured)
             runs = _valid_times(result["times"].get("runtimes"), factor)
-            if not runs and measured:
+            # Kernel Tuner writes the name of the error as the time of a failed configuration.
+            if not runs and measured and reason == "correct":
                 runs = _valid_times([measured["value"]], factor)
         except SpaceError as error:
             raise SpaceError(f"{error} ({path}, result {number})") from None
