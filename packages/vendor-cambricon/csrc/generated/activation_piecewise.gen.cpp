@@ -21,8 +21,8 @@ diopiError_t diopiRelu(
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_RELU", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_RELU")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -37,8 +37,8 @@ diopiError_t diopiReluInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_)
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_RELU", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_RELU")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
       })) {
     return diopiSuccess;
   }

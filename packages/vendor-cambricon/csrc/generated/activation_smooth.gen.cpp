@@ -22,8 +22,8 @@ diopiError_t diopiSigmoid(
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SIGMOID", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SIGMOID")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -44,9 +44,9 @@ diopiError_t diopiSigmoidBackward(
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationBackward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SIGMOID", false)},
-            lib::Argument{}, lib::Argument{output}, lib::Argument{grad_output}, lib::Argument{},
-            lib::Argument{}, lib::Argument{grad_input}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SIGMOID")}, lib::Argument{},
+            lib::Argument{output}, lib::Argument{grad_output}, lib::Argument{}, lib::Argument{},
+            lib::Argument{grad_input}});
       })) {
     return diopiSuccess;
   }
@@ -65,8 +65,8 @@ diopiError_t diopiTanh(
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_TANH", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_TANH")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -87,9 +87,9 @@ diopiError_t diopiTanhBackward(
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationBackward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_TANH", false)},
-            lib::Argument{}, lib::Argument{output}, lib::Argument{grad_output}, lib::Argument{},
-            lib::Argument{}, lib::Argument{grad_input}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_TANH")}, lib::Argument{},
+            lib::Argument{output}, lib::Argument{grad_output}, lib::Argument{}, lib::Argument{},
+            lib::Argument{grad_input}});
       })) {
     return diopiSuccess;
   }
@@ -107,8 +107,8 @@ diopiError_t diopiSilu(
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SILU", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SILU")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -129,9 +129,9 @@ diopiError_t diopiSiluBackward(
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationBackward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SILU", false)},
-            lib::Argument{}, lib::Argument{}, lib::Argument{grad_output}, lib::Argument{input},
-            lib::Argument{}, lib::Argument{grad_input}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SILU")}, lib::Argument{},
+            lib::Argument{}, lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{},
+            lib::Argument{grad_input}});
       })) {
     return diopiSuccess;
   }
@@ -151,8 +151,8 @@ diopiError_t diopiGelu(
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_GELU", lib::equal(approximate, "tanh"))},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
+            lib::Argument{dl::cambricon::gelu(lib::equal(approximate, "tanh"))}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{out}});
       })) {
     return diopiSuccess;
   }
@@ -175,9 +175,9 @@ diopiError_t diopiGeluBackward(
     call_.note(1, "the library does not have cnnlActivationBackward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationBackward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_GELU", lib::equal(approximate, "tanh"))},
-            lib::Argument{}, lib::Argument{}, lib::Argument{grad_output}, lib::Argument{input},
-            lib::Argument{}, lib::Argument{grad_input}});
+            lib::Argument{dl::cambricon::gelu(lib::equal(approximate, "tanh"))}, lib::Argument{},
+            lib::Argument{}, lib::Argument{grad_output}, lib::Argument{input}, lib::Argument{},
+            lib::Argument{grad_input}});
       })) {
     return diopiSuccess;
   }
@@ -192,8 +192,8 @@ diopiError_t diopiTanhInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_)
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_TANH", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_TANH")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
       })) {
     return diopiSuccess;
   }
@@ -208,8 +208,8 @@ diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx_, diopiTensorHandle_t inpu
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SIGMOID", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SIGMOID")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
       })) {
     return diopiSuccess;
   }
@@ -224,8 +224,8 @@ diopiError_t diopiSiluInp(diopiContextHandle_t ctx_, diopiTensorHandle_t input_)
     call_.note(1, "the library does not have cnnlActivationForward");
   } else if (lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlActivationForward, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SILU", false)},
-            lib::Argument{}, lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_SILU")}, lib::Argument{},
+            lib::Argument{input}, lib::Argument{}, lib::Argument{input}});
       })) {
     return diopiSuccess;
   }

@@ -46,7 +46,7 @@ diopiError_t diopiBatchNorm(
     call_.note(1, "the library does not have cnnlBatchNormForwardTraining_v2");
   } else if (lib::holds(call_, 1, "not (training and weight and bias and save_mean and save_invstd and numel(save_mean) == size(input, 1) and numel(save_invstd) == size(input, 1) and same_shape(bias, weight) and (not running_mean or same_shape(running_mean, weight)) and (not running_var or same_shape(running_var, weight)))", [&] { return (training && lib::present(weight) && lib::present(bias) && lib::present(save_mean) && lib::present(save_invstd) && (dl::kit::library::numel(save_mean) == dl::kit::library::size(input, int64_t{1})) && (dl::kit::library::numel(save_invstd) == dl::kit::library::size(input, int64_t{1})) && dl::kit::library::same_shape(bias, weight) && ((!lib::present(running_mean)) || dl::kit::library::same_shape(running_mean, weight)) && ((!lib::present(running_var)) || dl::kit::library::same_shape(running_var, weight))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlBatchNormForwardTraining_v2, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_IDENTITY", false)},
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_IDENTITY")},
             lib::Argument{dl::cambricon::value("CNNL_BATCHNORM_SPATIAL")},
             lib::Argument{dl::cambricon::value("CNNL_BATCHNORM_OPS_BN")}, lib::Argument{},
             lib::Argument{}, lib::Argument{dl::cambricon::nhwc(input)}, lib::Argument{},
@@ -101,7 +101,7 @@ diopiError_t diopiBatchNormBackward(
     call_.note(1, "the library does not have cnnlBatchNormBackward_v2");
   } else if (lib::holds(call_, 1, "not (training and weight and save_mean and save_invstd and grad_input and grad_weight and grad_bias and numel(grad_weight) == numel(weight) and numel(grad_bias) == numel(weight))", [&] { return (training && lib::present(weight) && lib::present(save_mean) && lib::present(save_invstd) && lib::present(grad_input) && lib::present(grad_weight) && lib::present(grad_bias) && (dl::kit::library::numel(grad_weight) == dl::kit::library::numel(weight)) && (dl::kit::library::numel(grad_bias) == dl::kit::library::numel(weight))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlBatchNormBackward_v2, {
-            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_IDENTITY", false)},
+            lib::Argument{dl::cambricon::activation("CNNL_ACTIVATION_IDENTITY")},
             lib::Argument{dl::cambricon::value("CNNL_BATCHNORM_SPATIAL")},
             lib::Argument{dl::cambricon::value("CNNL_BATCHNORM_OPS_BN")}, lib::Argument{},
             lib::Argument{}, lib::Argument{}, lib::Argument{},

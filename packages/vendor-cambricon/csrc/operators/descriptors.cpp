@@ -79,9 +79,8 @@ lib::Object reduction(int64_t operation, const lib::Ints& dims, const lib::View&
       });
 }
 
-}  // namespace
-
-lib::Object activation(const char* mode, bool approximate) {
+// Only GELU has an approximation.
+lib::Object activation_of(const char* mode, bool approximate) {
   const lib::Ints arguments{value(mode), value("CNNL_ACTIVATION_HIGH_PRECISION"),
                             value("CNNL_PROPAGATE_NAN"), approximate};
   Cnnl& cnnl = the_cnnl();
@@ -95,6 +94,11 @@ lib::Object activation(const char* mode, bool approximate) {
                                 "cnnlSetActivationDescriptor_v6");
                    });
 }
+
+}  // namespace
+
+lib::Object activation(const char* mode) { return activation_of(mode, false); }
+lib::Object gelu(bool approximate) { return activation_of("CNNL_ACTIVATION_GELU", approximate); }
 
 lib::Object op_tensor(const char* operation, const lib::View& like) {
   const lib::Ints arguments{

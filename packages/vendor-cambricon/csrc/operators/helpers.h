@@ -28,7 +28,8 @@ lib::Scalar element(const lib::Scalar& number, const lib::View& like);
 lib::View constant(lib::Call& call, const lib::Scalar& number, const lib::View& like);
 
 // Operator descriptors.
-lib::Object activation(const char* mode, bool approximate);
+lib::Object activation(const char* mode);
+lib::Object gelu(bool approximate);
 lib::Object op_tensor(const char* operation, const lib::View& like);
 // Reduces dimensions; `dims` empty: all.
 lib::Object reduce(const char* operation, const lib::Ints& dims, const lib::View& x);
