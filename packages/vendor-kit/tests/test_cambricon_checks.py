@@ -191,6 +191,56 @@ def test_the_workspace_of_a_call_is_the_sized_one(library: Library) -> None:
     assert library.read(y, 3) == [1, 1, 1]
 
 
+USE_BETA, ALLOW_TF32, TRANSB, TRANSA, COMPUTE_TYPE = range(160, 165)
+
+
+class Product:
+    """A product of 2 x 2 matrices with the algorithm that the library chooses for it."""
+
+    def __init__(self, library: Library, use_beta: int) -> None:
+        self.library = library
+        self.descriptor, self.algorithm = c_void_p(), c_void_p()
+        operators = library.operators
+        assert operators.cnnlMatMulDescCreate(byref(self.descriptor)) == 0
+        attributes = {USE_BETA: use_beta, COMPUTE_TYPE: FLOAT}
+        for attribute in (ALLOW_TF32, TRANSB, TRANSA):
+            attributes[attribute] = 0
+        for attribute, number in attributes.items():
+            arguments = (self.descriptor, attribute, byref(c_int(number)), c_size_t(4))
+            assert operators.cnnlSetMatMulDescAttr(*arguments) == 0
+        self.matrix = c_void_p()
+        assert operators.cnnlCreateTensorDescriptor(byref(self.matrix)) == 0
+        sizes, strides = (c_int * 2)(2, 2), (c_int * 2)(2, 1)
+        arguments = (self.matrix, ARRAY, FLOAT, 2, sizes, strides)
+        assert operators.cnnlSetTensorDescriptorEx(*arguments) == 0
+        result, found, self.bytes = c_void_p(), c_int(), c_size_t()
+        assert operators.cnnlMatMulAlgoCreate(byref(self.algorithm)) == 0
+        assert operators.cnnlCreateMatMulHeuristicResult(byref(result)) == 0
+        arguments = (library.handle, self.descriptor, *[self.matrix] * 4, None, 1)
+        assert operators.cnnlGetMatMulAlgoHeuristic(*arguments, byref(result), byref(found)) == 0
+        arguments = (result, self.algorithm, byref(self.bytes))
+        assert operators.cnnlGetMatMulHeuristicResult(*arguments) == 0
+
+    def compute(self, algorithm: c_void_p, a: c_void_p, d: c_void_p) -> int:
+        """Square a matrix."""
+        one, zero = (c_float * 2)(1), (c_float * 2)(0)
+        workspace = self.library.memory([0] * 1000)
+        arguments = (self.library.handle, self.descriptor, algorithm, one, self.matrix, a)
+        more = (self.matrix, a, zero, self.matrix, a, workspace, self.bytes, self.matrix, d)
+        return int(self.library.operators.cnnlMatMul_v2(*arguments, *more))
+
+
+def test_the_algorithm_of_a_product_is_that_of_its_descriptor(library: Library) -> None:
+    before = library.misuses()
+    product, other = Product(library, use_beta=0), Product(library, use_beta=1)
+    a, d = library.memory([1, 2, 3, 4]), library.memory([0] * 4)
+    assert product.compute(product.algorithm, a, d) == 0
+    assert library.read(d, 4) == [7, 10, 15, 22]
+    assert library.misuses() == before
+    assert product.compute(other.algorithm, a, d) == MISUSE
+    assert library.misuses() == before + 1
+
+
 def test_unsupported_arguments_are_refused(library: Library) -> None:
     before = library.misuses()
     desc, x, y = library.descriptor(3), library.memory([-1, 2, -3]), library.memory([0, 0, 0])

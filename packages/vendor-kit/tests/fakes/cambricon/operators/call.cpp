@@ -101,6 +101,11 @@ int check_workspace(const Function& function, const fake_cambricon::Value* value
                       [&](const Check&, const Bound& tensor) { shapes.push_back(tensor.sizes); });
       if (shapes != algorithm->shapes)
         return misuse(where + ": the algorithm was chosen for other shapes");
+      for (const BoundArgument& argument : bound) {
+        const auto* const given = std::get_if<Described>(&argument);
+        if (given != nullptr && given->present && given->numbers != algorithm->values.numbers)
+          return misuse(where + ": the algorithm was chosen for another descriptor");
+      }
     }
   }
   *workspace = const_cast<void*>(memory->object);

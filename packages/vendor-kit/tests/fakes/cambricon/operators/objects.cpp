@@ -301,8 +301,9 @@ namespace {
 int choose(cnnlHandle_t handle, cnnlMatMulDescriptor_t desc,
            const std::vector<cnnlTensorDescriptor_t>& tensors, int requested,
            cnnlMatMulHeuristicResult_t* results, int* returned, const char* function) {
-  if (find_object(handle, Kind::kHandle) == nullptr ||
-      find_object(desc, Kind::kMatMul) == nullptr || requested != 1 || results == nullptr)
+  auto* const product = static_cast<OperatorDescriptor*>(find_object(desc, Kind::kMatMul));
+  if (find_object(handle, Kind::kHandle) == nullptr || product == nullptr || requested != 1 ||
+      results == nullptr)
     return misuse(std::string(function) + ": an object is not alive, or not one is requested");
   auto* const result = operator_descriptor(*results, Kind::kHeuristic, function);
   if (result == nullptr) return CNNL_STATUS_EXECUTION_FAILED;
@@ -316,6 +317,7 @@ int choose(cnnlHandle_t handle, cnnlMatMulDescriptor_t desc,
     for (const int64_t size : tensor->sizes) hash = hash * 31 + static_cast<uint64_t>(size);
   }
   result->workspace = odd_size(hash);
+  result->values.numbers = product->values.numbers;
   *returned = 1;
   return CNNL_STATUS_SUCCESS;
 }
@@ -327,6 +329,7 @@ int take_result(cnnlMatMulHeuristicResult_t result, cnnlMatMulAlgo_t algo, size_
   if (from == nullptr || to == nullptr) return CNNL_STATUS_EXECUTION_FAILED;
   to->workspace = *size = from->workspace;
   to->shapes = from->shapes;
+  to->values.numbers = from->values.numbers;
   return CNNL_STATUS_SUCCESS;
 }
 

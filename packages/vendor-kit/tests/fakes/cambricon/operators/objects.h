@@ -45,7 +45,8 @@ struct TensorDescriptor : Object {
 struct OperatorDescriptor : Object {
   using Object::Object;
   Described values;
-  // For algorithms and heuristics: the size of the workspace, and the shapes that it is for.
+  // For algorithms and heuristics: the size of the workspace, and the shapes that it is for. Their
+  // values are those of the descriptor of the product.
   uint64_t workspace = 0;
   std::vector<Sizes> shapes;
 };
