@@ -11,10 +11,12 @@ import pytest
 from dl_conformance.outcome import Outcome
 from dl_vendor_kit.library.expressions import parse
 from dl_vendor_kit.library.loading import load
-from dl_vendor_kit.library.model import Text
+from dl_vendor_kit.library.located import Place
+from dl_vendor_kit.library.model import Case, Text
 from tools.library_mutations import equivalent
 from tools.library_mutations.__main__ import main
 from tools.library_mutations.builds import Builds
+from tools.library_mutations.dtypes import can_be
 from tools.library_mutations.effects import effects_of
 from tools.library_mutations.expressions import render
 from tools.library_mutations.mutations import Mutation, draw, facts_of, mutations
@@ -171,6 +173,28 @@ def test_survivors_are_judged_again(tmp_path: Path) -> None:
         again.resume()
     again.resume(only_rejected=True)
     assert [*again.verdicts] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "expected"),
+    [
+        ("diopiGather", "index", False),  # int32 and int64
+        ("diopiGather", "unsqueeze(index, 0)", False),
+        ("diopiGather", "$ids", False),
+        ("diopiGather", "input", True),
+        ("diopiGather", "$copy", True),
+        ("diopiGather", "@shape(index)", True),
+        ("diopiLogicalAnd", "out", False),
+        ("diopiUnknown", "input", True),
+    ],
+)
+def test_dtypes_that_an_argument_cannot_have_are_known(
+    operator: str, value: str, expected: bool
+) -> None:
+    where = Place("x", 1)
+    temporaries = {"ids": Text("int32 like index", where), "copy": Text("like input", where)}
+    case = Case(where, 1, temporaries=temporaries)
+    assert can_be("float32", operator, case, parse(value)) is expected
 
 
 class OriginalOnly(Builds):

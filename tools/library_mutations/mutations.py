@@ -20,6 +20,7 @@ from dl_vendor_kit.library.expressions import (
 )
 from dl_vendor_kit.library.model import Case, Data, Entry, Library, Text
 
+from .dtypes import can_be
 from .effects import effects_of
 from .expressions import render, wrong_versions
 
@@ -148,32 +149,40 @@ def _of_keys(case: Case) -> Iterator[tuple[str, str, Case]]:
 
 def _of_facts(library: Library, entry: Entry) -> Iterator[tuple[str, str, Library]]:
     """Return mutations of the facts about the functions that an operator calls."""
-    calls: dict[str, list[Call]] = {}
+    calls: dict[str, list[tuple[Case, Call]]] = {}
     for case in entry.cases:
         for text in case.calls:
             call = parse_step(text.text).call
             if not call.helper:
-                calls.setdefault(call.function, []).append(call)
+                calls.setdefault(call.function, []).append((case, call))
     for name, found in calls.items():
         function = library.functions.get(name)
         if function is None:
             continue
-        given = {
-            target.argument.name
-            for call in found
+        given = [
+            (target.argument.name, case, value)
+            for case, call in found
             for target, value in zip(targets(library, function), call.arguments, strict=False)
             if value != Literal(value.column, None)
+        ]
+        names = {name for name, _, _ in given}
+        floating = {
+            name for name, case, value in given if can_be("float32", entry.name, case, value)
         }
         for i, argument in enumerate(function.arguments):
             wrong = []
             if not argument.strided:
                 # Without it, the argument is not made contiguous.
                 wrong.append(("missing contiguous", "", replace(argument, strided=True)))
-            if "float32" in argument.dtypes and len(argument.dtypes) > 1:
+            if (
+                "float32" in argument.dtypes
+                and len(argument.dtypes) > 1
+                and argument.name in floating
+            ):
                 left = tuple(x for x in argument.dtypes if x != "float32")
                 wrong.append(("wrong dtypes", " without float32", replace(argument, dtypes=left)))
             for kind, change, new in wrong:
-                if argument.name in given:
+                if argument.name in names:
                     arguments = (*function.arguments[:i], new, *function.arguments[i + 1 :])
                     changed = {name: replace(function, arguments=arguments)}
                     yield (
