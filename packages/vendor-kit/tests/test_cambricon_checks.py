@@ -241,6 +241,19 @@ def test_the_algorithm_of_a_product_is_that_of_its_descriptor(library: Library) 
     assert library.misuses() == before + 1
 
 
+def test_algorithms_of_products_are_those_of_matrices(library: Library) -> None:
+    product, vector = Product(library, use_beta=0), library.descriptor(2)
+    result, found = c_void_p(), c_int()
+    assert library.operators.cnnlCreateMatMulHeuristicResult(byref(result)) == 0
+    arguments = (library.handle, product.descriptor, vector, *[product.matrix] * 3, None, 1)
+    choose = library.operators.cnnlGetMatMulAlgoHeuristic
+    assert choose(*arguments, byref(result), byref(found)) == BAD_PARAM
+    # Batches have a dimension more.
+    arguments = (library.handle, product.descriptor, *[product.matrix] * 3, None, 1)
+    choose = library.operators.cnnlGetBatchMatMulAlgoHeuristic
+    assert choose(*arguments, byref(result), byref(found)) == BAD_PARAM
+
+
 def test_unsupported_arguments_are_refused(library: Library) -> None:
     before = library.misuses()
     desc, x, y = library.descriptor(3), library.memory([-1, 2, -3]), library.memory([0, 0, 0])

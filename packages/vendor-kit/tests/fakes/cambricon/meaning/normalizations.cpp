@@ -108,6 +108,7 @@ void demand_channels(const Tensor& parameter, const Tensor& x) {
 MEANING(BatchNormForwardTraining_v2) {
   demand_plain(activation_desc, mode, bnOps);
   demand(!alpha && !beta && !z && !reservespace, "alpha, beta, z and reservespace are not NULL");
+  demand(reservespace_size == 0, "reservespace is NULL, and its size is not 0");
   demand(x.sizes() == y.sizes(), "the shapes differ");
   demand_channels(filter, x);
   RUN(diopiBatchNorm, nchw(y), saved_mean, saved_invstd, nchw(x), filter, bias, moving_mean,
@@ -125,6 +126,7 @@ MEANING(BatchNormBackward_v2) {
   demand(!alpha_data_diff && !beta_data_diff && !alpha_param_diff && !beta_param_diff && !y &&
              !diff_residual && !reservespace,
          "an argument that must be NULL is not");
+  demand(reservespace_size == 0, "reservespace is NULL, and its size is not 0");
   demand(x.sizes() == diff_x.sizes() && x.sizes() == diff_z.sizes(), "the shapes differ");
   demand_channels(filter, x);
   RUN(diopiBatchNormBackward, nchw(diff_x), diff_filter, diff_bias, nchw(diff_z), nchw(x), filter,

@@ -299,7 +299,7 @@ CNNL int cnnlDestroyMatMulHeuristicResult(cnnlMatMulHeuristicResult_t result) {
 namespace {
 
 int choose(cnnlHandle_t handle, cnnlMatMulDescriptor_t desc,
-           const std::vector<cnnlTensorDescriptor_t>& tensors, int requested,
+           const std::vector<cnnlTensorDescriptor_t>& tensors, size_t rank, int requested,
            cnnlMatMulHeuristicResult_t* results, int* returned, const char* function) {
   auto* const product = static_cast<OperatorDescriptor*>(find_object(desc, Kind::kMatMul));
   if (find_object(handle, Kind::kHandle) == nullptr || product == nullptr || requested != 1 ||
@@ -313,6 +313,9 @@ int choose(cnnlHandle_t handle, cnnlMatMulDescriptor_t desc,
   for (const cnnlTensorDescriptor_t each : tensors) {
     auto* const tensor = static_cast<TensorDescriptor*>(find_object(each, Kind::kTensor));
     if (tensor == nullptr) return misuse(std::string(function) + ": a descriptor is not alive");
+    if (tensor->sizes.size() != rank)
+      return refuse(CNNL_STATUS_BAD_PARAM,
+                    std::string(function) + ": not " + std::to_string(rank) + " dimensions");
     result->shapes.push_back(tensor->sizes);
     for (const int64_t size : tensor->sizes) hash = hash * 31 + static_cast<uint64_t>(size);
   }
@@ -340,14 +343,14 @@ CNNL int cnnlGetMatMulAlgoHeuristic(cnnlHandle_t handle, cnnlMatMulDescriptor_t 
                                     cnnlTensorDescriptor_t c, cnnlTensorDescriptor_t d, void*,
                                     int requested, cnnlMatMulHeuristicResult_t* results,
                                     int* returned) {
-  return choose(handle, desc, {a, b, c, d}, requested, results, returned,
+  return choose(handle, desc, {a, b, c, d}, 2, requested, results, returned,
                 "cnnlGetMatMulAlgoHeuristic");
 }
 CNNL int cnnlGetBatchMatMulAlgoHeuristic(cnnlHandle_t handle, cnnlMatMulDescriptor_t desc,
                                          cnnlTensorDescriptor_t a, cnnlTensorDescriptor_t b,
                                          cnnlTensorDescriptor_t c, void*, int requested,
                                          cnnlMatMulHeuristicResult_t* results, int* returned) {
-  return choose(handle, desc, {a, b, c}, requested, results, returned,
+  return choose(handle, desc, {a, b, c}, 3, requested, results, returned,
                 "cnnlGetBatchMatMulAlgoHeuristic");
 }
 CNNL int cnnlGetMatMulHeuristicResult(cnnlMatMulHeuristicResult_t result, cnnlMatMulAlgo_t algo,
