@@ -734,7 +734,7 @@ for found_vendor in vendors():
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def figures(session: nox.Session) -> None:
-    """Update README's figures of all vendors with a device here: the suite and `dl coverage`."""
+    """Update the figures of all vendors with a device here: the suite and `dl coverage`."""
     python = python_of(session, "environment")
     reports = []
     for vendor in vendors():

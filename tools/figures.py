@@ -1,8 +1,9 @@
-"""Update README's figures of each vendor from the reports of the suite and of ``dl coverage``.
+"""Update the figures of vendors from the reports of the suite and of ``dl coverage``.
 
     python -m tools.figures VENDOR=CONFORMANCE.json,COVERAGE.json ...
 
-``tools/nox -s figures`` creates the reports and calls this program.
+writes docs/reference/vendor-results.md. ``tools/nox -s figures`` creates the reports and calls
+this program.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from tools.generated_part import END, begin, with_part
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "vendor-results.md"
 BEGIN = begin("figures")
 TIERS = {
     "A": "ATen overloads of models and optimizers without a fallback",
@@ -109,7 +110,7 @@ def main() -> int:
         vendor, _, paths = text.partition("=")
         suite, coverage = (json.loads(Path(path).read_text("utf-8")) for path in paths.split(","))
         found.append(figures(vendor, len(load()), suite, coverage))
-    README.write_text(with_part(README.read_text("utf-8"), part(found)), encoding="utf-8")
+    PAGE.write_text(with_part(PAGE.read_text("utf-8"), part(found)), encoding="utf-8")
     sys.stdout.write(table(found) + "\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""README.md and CONTRIBUTING.md agree with the packages' metadata, and name existing paths."""
+"""The list of packages agrees with their metadata, and documents name existing paths."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| \[`(packages/[\w/-]+)`\]\((packages/[\w/-]+)\) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| \[`(packages/[\w/-]+)`\]\(\.\./\.\./(packages/[\w/-]+)\) \| (.+) \|$", re.MULTILINE
+)
 
 Row = tuple[str, str, str]
 """Name of the wheel, import name, and one-line summary."""
 
 
 def read_table(text: str) -> dict[str, Row]:
-    """Return the rows of README's table, by folder."""
+    """Return the rows of the table of packages, by folder."""
     found = {}
     for shown, folder, rest in ROW.findall(text):
         assert shown == folder
@@ -46,8 +48,9 @@ def declared(root: Path) -> dict[str, Row]:
     return found
 
 
-def test_the_readme_lists_packages_as_they_declare_themselves() -> None:
-    assert read_table((ROOT / "README.md").read_text(encoding="utf-8")) == declared(ROOT)
+def test_the_page_lists_packages_as_they_declare_themselves() -> None:
+    page = ROOT / "docs" / "reference" / "packages.md"
+    assert read_table(page.read_text(encoding="utf-8")) == declared(ROOT)
 
 
 def test_every_vendor_is_a_package() -> None:
@@ -61,7 +64,7 @@ def test_a_row_that_differs_is_noticed(tmp_path: Path) -> None:
     (package / "src" / "dl_vendor_toy").mkdir(parents=True)
     (package / "src" / "dl_vendor_toy" / "__init__.py").touch()
     (package / "pyproject.toml").write_text('[project]\nname = "dl-toy"\ndescription = "A toy"\n')
-    folder = "[`packages/vendor-toy`](packages/vendor-toy)"
+    folder = "[`packages/vendor-toy`](../../packages/vendor-toy)"
     right = f"| {folder} | dl-toy | `dl_vendor_toy` | A toy | never |"
     assert read_table(right) == declared(tmp_path)
     for part in ("A toy", "dl-toy", "`dl_vendor_toy`"):

@@ -1,4 +1,4 @@
-"""README's figures are computed from all reports."""
+"""The figures of vendors are computed from all reports."""
 
 from __future__ import annotations
 

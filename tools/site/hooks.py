@@ -9,6 +9,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 from tools.site import reference, source_pages
+from tools.site.drawings import with_drawings
 from tools.site.links import Links, relative_targets
 from tools.site.table import ROOT, Generated, Kind, Page, Section, TableError, read_table
 
@@ -39,7 +40,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages: documents with rewritten links, sources that they link to, references."""
     table = read_table()
     pages = list(table.pages())
-    texts = {page.source: (ROOT / page.source).read_text("utf-8") for page in pages}
+    texts = {page.source: _read(page.source) for page in pages}
     for kind in table.kinds:
         _add(files, config, f"{kind.folder}/index.md", f"# {kind.title}\n\n{kind.about}\n")
     addresses = {**table.addresses, **reference.REPLACED}
@@ -66,6 +67,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for address, text in generator.pages():
             _add(files, config, address, text)
     return files
+
+
+def _read(source: str) -> str:
+    return with_drawings(ROOT, source, (ROOT / source).read_text("utf-8"))
 
 
 def _add(files: Files, config: MkDocsConfig, address: str, text: str) -> None:

@@ -20,7 +20,7 @@ from .environment import Environment, MatrixError
 from .releases import supported
 
 HOME = ROOT / "build" / "torch-matrix"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "reference" / "torch-releases.md"
 CORE = "dl_core-"
 # Wheels whose headers dl-core is compiled with.
 HEADERS = ("dl_diopi_proto-", "dl_graph-")
@@ -62,9 +62,9 @@ def main() -> int:
     for problem in problems:
         say(problem)
     if not problems and [row.release for row in rows] == supported():
-        text = README.read_text(encoding="utf-8")
+        text = PAGE.read_text(encoding="utf-8")
         section = report.section(rows, digests)
-        README.write_text(with_part(text, section), encoding="utf-8")
+        PAGE.write_text(with_part(text, section), encoding="utf-8")
     return 1 if problems else 0
 
 

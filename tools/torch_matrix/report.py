@@ -1,4 +1,4 @@
-"""Results of the matrix, as JSON and as the table of README.md."""
+"""Results of the matrix, as JSON and as the table of docs/reference/torch-releases.md."""
 
 from __future__ import annotations
 

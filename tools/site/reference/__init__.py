@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from tools.site.reference.c_headers import CHeaders
 from tools.site.reference.commands import Commands
+from tools.site.reference.gpu_results import GpuResults
 from tools.site.reference.operators import Operators
 from tools.site.reference.plugin_hooks import PluginHooks
 from tools.site.reference.variables import Variables
@@ -28,6 +29,7 @@ GENERATORS: Mapping[str, Generator] = {
     "operators": Operators(),
     "hooks": PluginHooks(),
     "c-headers": CHeaders(),
+    "gpu-results": GpuResults(),
 }
 
 REPLACED = {"packages/diopi-proto/docs/operators.md": "reference/operators/index.md"}

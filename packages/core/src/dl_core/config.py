@@ -1,4 +1,4 @@
-"""Settings from environment variables. The README lists them.
+"""Settings from environment variables. docs/settings.md lists them.
 
 Reading never raises: an invalid value becomes a sentence in :attr:`Config.problems`, and the
 default is used. An empty value counts as unset.

@@ -58,12 +58,12 @@ def test_our_name_wins_over_the_alias() -> None:
     assert config.read(environ).force_fallback == ("mul",)
 
 
-def test_the_readme_lists_every_variable() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+def test_the_documents_list_every_variable() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
     for variable in config.VARIABLES:
-        assert f"`{variable.name}`" in readme
+        assert f"`{variable.name}`" in page
         for alias in (variable.alias, *variable.others):
-            assert alias is None or f"`{alias.name}`" in readme
+            assert alias is None or f"`{alias.name}`" in page
 
 
 @pytest.mark.parametrize(

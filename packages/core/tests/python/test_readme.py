@@ -1,4 +1,4 @@
-"""The examples of the README run."""
+"""The examples of the README and of the documents run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from stub_wheels import Wheels
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
+PACKAGE = Path(__file__).parents[2]
+DOCUMENTS = [PACKAGE / "README.md", *sorted(PACKAGE.glob("docs/*.md"))]
+TEXT = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
+EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 
 
 def example(part: str) -> str:
