@@ -33,7 +33,8 @@ def test_entry_point_names_the_plugin(processes: Processes) -> None:
 
 def test_readme_examples_run(fake_vendor: SimulatedVendor) -> None:
     processes = fake_vendor.processes
-    text = (processes.folder / "README.md").read_text(encoding="utf-8")
+    documents = [processes.folder / "README.md", *sorted(processes.folder.glob("docs/*.md"))]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in documents)
     use, *others = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert processes.run(use, **fake_vendor.variables).startswith(
         tuple(f"{name} " for name in DEVICE_NAMES)

@@ -1,7 +1,7 @@
 """Registry of references, and the values that they return.
 
 References are defined in :mod:`dl_conformance.references`, in modules named after the families of
-the schema; a module is imported when the first of its operators is looked up. ``README.md``
+the schema; a module is imported when the first of its operators is looked up. ``docs/cases.md``
 documents their arguments and results.
 """
 
@@ -187,7 +187,7 @@ def compute(
 ) -> dict[str, Any]:
     """Return the expected outputs of an operator.
 
-    :param arguments: inputs by parameter, as described in README.md.
+    :param arguments: inputs by parameter, as described in docs/cases.md.
     :param outputs: outputs that the call has; others are dropped.
     :param shapes: shapes of outputs that the call specifies, for references that take them.
     :param dtypes: dtypes of the tensors, for references that take them.
