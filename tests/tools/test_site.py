@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tools.site.check import problems
+from tools.site.drawings import with_drawings
+from tools.site.kind_pages import kind_page
 from tools.site.links import Links, relative_targets
 from tools.site.source_pages import address_of, page_of
-from tools.site.table import TableError, read_table
+from tools.site.table import Kind, TableError, read_table
 
 KINDS = """
 - {kind: tutorials, title: Tutorials, about: Lessons., pages: [%s]}
@@ -97,3 +99,21 @@ def test_dead_links_and_other_hosts_are_reported(tmp_path: Path) -> None:
         "a.html links to c.html, which does not exist",
         "a.html loads https://e.org/e.js from another host",
     ]
+
+
+def test_the_page_of_a_kind_lists_its_pages() -> None:
+    kind = Kind("How-to guides", (), "how-to", "Steps.")
+    nav = ["how-to/index.md", {"Group": ["how-to/b.md", {"c.h": "c/c.md"}]}, "how-to/a.md"]
+    texts = {"how-to/a.md": "# Do `a`\n", "how-to/b.md": "# Do b\n", "c/c.md": "no title"}
+    assert kind_page(kind, nav, texts) == (
+        "# How-to guides\n\nSteps.\n\n- [Do `a`](a.md)\n\n## Group\n\n- [Do b](b.md)\n"
+        "- [c/c.md](../c/c.md)\n"
+    )
+
+
+def test_drawings_become_part_of_the_page(repository: Path) -> None:
+    (repository / "docs" / "a.svg").write_text("<svg></svg>\n")
+    text = "Text.\n\n![A drawing](../a.svg)\n\n![Inline](b.png)\n"
+    assert with_drawings(repository, "docs/tutorials/train.md", text) == (
+        'Text.\n\n<figure class="drawing">\n<svg></svg>\n</figure>\n\n![Inline](b.png)\n'
+    )

@@ -10,8 +10,9 @@ from mkdocs.structure.files import File, Files
 
 from tools.site import reference, source_pages
 from tools.site.drawings import with_drawings
+from tools.site.kind_pages import kind_page
 from tools.site.links import Links, relative_targets
-from tools.site.table import ROOT, Generated, Kind, Page, Section, TableError, read_table
+from tools.site.table import ROOT, Generated, Kind, Page, Section, Table, TableError, read_table
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -39,33 +40,23 @@ def _nav(section: Section) -> list[Any]:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages: documents with rewritten links, sources that they link to, references."""
     table = read_table()
-    pages = list(table.pages())
-    texts = {page.source: _read(page.source) for page in pages}
+    documents = {page.source: _read(page.source) for page in table.pages()}
+    sources = _linked_sources(table, documents)
+    texts = {x: text for made in reference.GENERATORS.values() for x, text in made.pages()}
+    links = Links(ROOT, {**table.addresses, **reference.REPLACED, **sources})
+    for page in table.pages():
+        texts[page.address] = links.rewritten(page.source, page.address, documents[page.source])
     for kind in table.kinds:
-        _add(files, config, f"{kind.folder}/index.md", f"# {kind.title}\n\n{kind.about}\n")
-    addresses = {**table.addresses, **reference.REPLACED}
-    documents = Links(ROOT, addresses)
-    for source, text in texts.items():
-        for link in relative_targets(text):
-            path = documents.target_of(source, link)
-            if path not in addresses and (ROOT / path).exists():
-                addresses[path] = address = source_pages.address_of(ROOT, path)
-                if address.endswith(".md"):
-                    _add(files, config, address, source_pages.page_of(ROOT, path))
-                else:
-                    copied = File.generated(config, address, abs_src_path=str(ROOT / path))
-                    files.append(copied)
-    links = Links(ROOT, addresses)
-    for page in pages:
-        _add(
-            files,
-            config,
-            page.address,
-            links.rewritten(page.source, page.address, texts[page.source]),
-        )
-    for generator in reference.GENERATORS.values():
-        for address, text in generator.pages():
-            _add(files, config, address, text)
+        texts[f"{kind.folder}/index.md"] = kind_page(kind, _nav(kind), texts)
+    for path, address in sources.items():
+        if address.endswith(".md"):
+            texts[address] = source_pages.page_of(ROOT, path)
+        else:
+            files.append(File.generated(config, address, abs_src_path=str(ROOT / path)))
+    for address, text in texts.items():
+        if existing := files.get_file_from_path(address):
+            files.remove(existing)
+        files.append(File.generated(config, address, content=text))
     return files
 
 
@@ -73,7 +64,14 @@ def _read(source: str) -> str:
     return with_drawings(ROOT, source, (ROOT / source).read_text("utf-8"))
 
 
-def _add(files: Files, config: MkDocsConfig, address: str, text: str) -> None:
-    if existing := files.get_file_from_path(address):
-        files.remove(existing)
-    files.append(File.generated(config, address, content=text))
+def _linked_sources(table: Table, documents: dict[str, str]) -> dict[str, str]:
+    """Return the addresses of files without a page of their own that documents link to."""
+    known = {**table.addresses, **reference.REPLACED}
+    links = Links(ROOT, known)
+    paths = {
+        links.target_of(source, link)
+        for source, text in documents.items()
+        for link in relative_targets(text)
+    }
+    missing = sorted(path for path in paths - set(known) if (ROOT / path).exists())
+    return {path: source_pages.address_of(ROOT, path) for path in missing}
