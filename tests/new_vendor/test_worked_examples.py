@@ -22,7 +22,7 @@ DRIVERS = Path(__file__).parent / "drivers"
 EXAMPLES = {
     # Text that only the example has, its page, and the name of its driver's library.
     "npu": ("npu_create_buffer", "docs/new-vendor.md", "libnpu.so"),
-    "toy": ("DL_KIT_CUDA_SHAPED", "README.md", "libtoy.so.1"),
+    "toy": ("DL_KIT_CUDA_SHAPED", "docs/vendors.md", "libtoy.so.1"),
 }
 RELU = """
 import sys

@@ -1,4 +1,4 @@
-"""Tests that the README's vendor builds as a wheel and runs."""
+"""Tests that the documented vendor builds as a wheel and runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "vendors.md"
 USE = """
 import sys
 from diopi_proto import OperatorError, load_vendor
@@ -28,8 +28,8 @@ with load_vendor(dl_vendor().library, probe=True) as vendor:
 
 
 def code_block(language: str, mark: str) -> str:
-    """Return the README's only code block in a language that contains a mark."""
-    blocks = re.findall(rf"```{language}\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    """Return the page's only code block in a language that contains a mark."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     (found,) = [block for block in blocks if mark in block]
     return str(found)
 
