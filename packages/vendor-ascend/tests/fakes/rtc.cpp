@@ -131,9 +131,10 @@ FAKE int aclrtcCompileProg(Program program, int count, const char* const* option
        at != end; ++at)
     text += "FAKE_KERNEL(" + (*at)[1].str() + ")\n";
   put(folder + "/source.cpp", text);
-  const std::string command = "/usr/bin/g++ -std=c++17 -O1 -shared -fPIC -I" + folder + flags +
-                              " " + folder + "/source.cpp -o " + folder + "/code.so 2> " + folder +
-                              "/log";
+  // Without -fno-gnu-unique, the loader would share kKernel between modules with one function name.
+  const std::string command = "/usr/bin/g++ -std=c++17 -O1 -shared -fPIC -fno-gnu-unique -I" +
+                              folder + flags + " " + folder + "/source.cpp -o " + folder +
+                              "/code.so 2> " + folder + "/log";
   const int status = std::system(command.c_str());
   program->log = read(folder + "/log");
   const std::string code = read(folder + "/code.so");

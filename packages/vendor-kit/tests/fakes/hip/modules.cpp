@@ -40,7 +40,8 @@ Code find_object(const char* bundle, const std::string& processor, std::string* 
   return kNoBinaryForGpu;
 }
 
-// Opens a fake compiler's output from memory, as a driver does with code objects.
+// Opens a fake compiler's output from memory, as a driver does with code objects. The file stays
+// open: the loader knows a library by its path, which the next one must not have.
 Code open_compiled(const emulated::CompiledCode& code, const std::string& processor, void** out) {
   if (processor != code.processor) return kNoBinaryForGpu;
   const int file = memfd_create("fake code", MFD_CLOEXEC);
@@ -51,7 +52,6 @@ Code open_compiled(const emulated::CompiledCode& code, const std::string& proces
     done += static_cast<size_t>(written);
   }
   *out = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   return *out == nullptr ? kInvalidImage : kSuccess;
 }
 

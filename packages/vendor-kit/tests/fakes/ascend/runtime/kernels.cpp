@@ -54,13 +54,11 @@ bool is_function(Function function) {
 // Arguments that have not been launched yet.
 thread_local std::map<Arguments, std::unique_ptr<ArgumentsObject>> pending;
 
+// The file stays open: the loader knows a library by its path, which the next one must not have.
 void* open_library(const char* code, size_t bytes) {
   const int file = memfd_create("fake kernel", MFD_CLOEXEC);
   if (file < 0 || write(file, code, bytes) != static_cast<ssize_t>(bytes)) return nullptr;
-  void* const library =
-      dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
-  return library;
+  return dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace
