@@ -1,11 +1,15 @@
-"""Shared fixtures: fake measurements."""
+"""Shared fixtures: fake measurements; and the path of the helpers for programs on devices."""
 
 from __future__ import annotations
 
 import importlib
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "vendor-kit"))
 
 
 @pytest.fixture

@@ -6,15 +6,11 @@ dl-vendor-rocm runs ``CHECKED`` on its fakes.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-import importlib.util
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from extension_tests.device_programs import run_on_opencl, run_on_simulated_gpu
 
 START = """
 import importlib
@@ -54,44 +50,15 @@ for changes in {VARIANTS}:
 """
 
 
-def run(code: str, *before: str, **variables: str) -> str:
-    path = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(
-        [*before, sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=110,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def on_gpu(code: str) -> str:
+    return run_on_simulated_gpu(code, DL_GPU_SIM_STRICT="1")
 
 
-@pytest.fixture
-def simulated_gpu() -> tuple[str, ...]:
-    """Return the command that runs a program on a simulated CUDA GPU."""
-    for module in ("dl_vendor_cuda", "dl_gpu_sim"):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed")
-    try:
-        importlib.metadata.distribution("nvidia-cuda-nvrtc")
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip("NVRTC is not installed")
-    return sys.executable, "-m", "dl_gpu_sim", "--"
+def test_kernels_are_right_on_a_simulated_gpu() -> None:
+    on_gpu(CHECKED)
 
 
-def on_gpu(simulated_gpu: tuple[str, ...], code: str, **variables: str) -> str:
-    return run(code, *simulated_gpu, DL_VENDORS="cuda", DL_GPU_SIM_STRICT="1", **variables)
-
-
-def test_kernels_are_right_on_a_simulated_gpu(simulated_gpu: tuple[str, ...]) -> None:
-    on_gpu(simulated_gpu, CHECKED)
-
-
-def test_tensor_cores_are_used_where_torch_allows_their_precision(
-    simulated_gpu: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_tensor_cores_are_used_where_torch_allows_their_precision(tmp_path: Path) -> None:
     kernels = tmp_path / "kernels.json"
     code = f"""{START}
 import json
@@ -115,12 +82,10 @@ torch.set_float32_matmul_precision("highest")
 kcg.OpProxy.f_matmul(a.to("dl"), b.to("dl"))
 print(kcg.OpProxy.GetOpCallCounts())
 """
-    assert on_gpu(simulated_gpu, code) == "{'MatmulOp': 1}\n"
+    assert on_gpu(code) == "{'MatmulOp': 1}\n"
 
 
-def test_the_tester_and_compile_model_run_on_a_simulated_gpu(
-    simulated_gpu: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_the_tester_and_compile_model_run_on_a_simulated_gpu(tmp_path: Path) -> None:
     values = {
         "BATCH_SIZE": [1],
         "M_SIZE": [32],
@@ -162,7 +127,7 @@ a, b = torch.rand(16, 16, device="dl"), torch.rand(16, 16, device="dl")
 ((problem, best),) = kcg.compile_model(0, lambda: kcg.OpProxy.f_matmul(a, b), evaluations=1)
 print(problem, best.verdict.verdict.value)
 """
-    said = on_gpu(simulated_gpu, code)
+    said = on_gpu(code)
     assert "2 configurations on dl:0 (dl-gpu-sim, vendor cuda)\n" in said
     assert "No.0: " in said and "No.1: " in said and "measured again, against torch.matmul" in said
     assert "(16 x 16) (16 x 16) " in said
@@ -170,30 +135,8 @@ print(problem, best.verdict.verdict.value)
     assert len(rows) == 2 and all(row["time"] > 0 for row in rows)
 
 
-OPENCL = """
-import importlib.util, sys
-if importlib.util.find_spec("dl_vendor_opencl") is None:
-    sys.exit(77)
-import torch
-if not hasattr(torch, "dl") or not torch.dl.is_available():
-    sys.exit(77)
-"""
-
-
-@pytest.fixture
-def opencl_device() -> None:
-    path = os.pathsep.join(filter(None, sys.path))
-    environment = {**os.environ, "PYTHONPATH": path, "DL_VENDORS": "opencl"}
-    done = subprocess.run(
-        [sys.executable, "-c", OPENCL], env=environment, capture_output=True, check=False
-    )
-    if done.returncode != 0:
-        pytest.skip("no OpenCL device")
-
-
-@pytest.mark.usefixtures("opencl_device")
 def test_kernels_are_right_in_opencl() -> None:
-    run(CHECKED, DL_VENDORS="opencl")
+    run_on_opencl(CHECKED)
 
 
 def test_a_device_of_another_language_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

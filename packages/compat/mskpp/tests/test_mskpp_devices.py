@@ -1,19 +1,15 @@
 """Kernels on devices whose vendor compiles them: a simulated CUDA GPU, OpenCL.
 
-dl-vendor-rocm runs ``brief_program`` on its fake.
+dl-vendor-ascend and dl-vendor-rocm run ``brief_program`` on their fakes.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-import importlib.util
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from extension_tests.device_programs import run_on_opencl, run_on_simulated_gpu
 
 HEADER = """\
 #pragma once
@@ -106,20 +102,6 @@ def program(folder: Path, kernel: str = KERNEL) -> str:
     return PROGRAM.format(folder=str(folder))
 
 
-def run(code: str, *before: str, **variables: str) -> str:
-    path = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(
-        [*before, sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=110,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def check_output(output: str, device: str) -> None:
     """Check the lines that msKPP prints, and the device."""
     lines = [line for line in output.splitlines() if line.startswith(("No.", "Best", "device"))]
@@ -128,14 +110,6 @@ def check_output(output: str, device: str) -> None:
 
 
 def test_a_kernel_is_tuned_on_a_simulated_gpu(tmp_path: Path) -> None:
-    for module in ("dl_vendor_cuda", "dl_gpu_sim"):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed")
-    try:
-        importlib.metadata.distribution("nvidia-cuda-nvrtc")
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip("NVRTC is not installed")
-    simulated = (sys.executable, "-m", "dl_gpu_sim", "--")
     threads = """
 kernel[2, 32](a, again, Pair(3, 0.5), np.int64(60))
 assert (again == 3 * a + 0.5).all()
@@ -145,18 +119,13 @@ refused(lambda: kernel[1](a, again, np.float32(1), np.int64(60)), "failed")
     kernel = KERNEL.replace("AscendC::GetBlockIdx();", "blockIdx.x * blockDim.x + threadIdx.x;")
     kernel = kernel.replace("AscendC::GetBlockNum()", "gridDim.x * blockDim.x")
     code = program(tmp_path, kernel) + threads
-    output = run(code, *simulated, DL_VENDORS="cuda", MSKPP_LOG_LEVEL="1")
+    output = run_on_simulated_gpu(code, MSKPP_LOG_LEVEL="1")
     check_output(output, "cuda:0, dl-gpu-sim")
 
 
 def test_a_kernel_is_tuned_in_opencl(tmp_path: Path) -> None:
-    code = "from mskpp import devices; devices.target()"
-    try:
-        run(f"import mskpp\n{code}", DL_VENDORS="opencl")
-    except AssertionError:
-        pytest.skip("no OpenCL device")
     code = program(tmp_path, KERNEL.replace("AscendC::", "").replace("const int", "__constant int"))
-    check_output(run(code, DL_VENDORS="opencl"), "opencl:0, ")
+    check_output(run_on_opencl(code), "opencl:0, ")
 
 
 @pytest.mark.parametrize(
