@@ -129,6 +129,18 @@ print(sorted(torch.dl.fallback_stats()))
     assert "'add.Tensor', 'fill_.Scalar'" in output(code, **variables)
 
 
+@RUNS_ONCE
+def test_one_expression_of_dipu_forces_all_operators() -> None:
+    code = """
+import torch
+x = torch.ones(3, device="dl")
+(x + x).exp()
+print(sorted({"add.Tensor", "exp"} & set(torch.dl.fallback_stats())))
+"""
+    said = output(code, DL_VENDORS=VENDORS[0], DIPU_FORCE_FALLBACK_OPS_LIST=".*")
+    assert "['add.Tensor', 'exp']" in said
+
+
 def test_a_kept_default_is_made_of_other_operators() -> None:
     x, w = torch.randn(2, 3).to("dl"), torch.ones(3, device="dl")
     want = torch.nn.functional.layer_norm(x.cpu(), (3,), w.cpu())
