@@ -18,7 +18,7 @@ class Options:
         those are faster; ``"capture"``, as device graphs if the vendor supports them;
         ``"inductor"``, with torch's own compiler if the CPU can access the device's memory; or
         the name of a plugin's graph engine, which runs the calls that it accepts. Programs for all
-        sizes do not use plugin engines. Calls that an engine does not run are run as with
+        sizes do not use ``"codegen"``. Calls that an engine does not run are run as with
         ``"tiled"``.
     :ivar patterns: patterns that rewrite sequences of calls into fused calls: those that are
         enabled by default (True), none (False), or a list of names.

@@ -7,17 +7,20 @@ from typing import Any, ClassVar
 
 import torch
 
+from dl_dicp.program.document import FIXED, Scope
 from dl_dicp.recording.memory import Block
+from dl_dicp.recording.shapes import Sizes
 from dl_dicp.recording.trace import Host, Lowered, Trace
 from dl_dicp.statistics import statistics
 
 from .engine import Engine, PlacedGraph
 from .interface import GraphEngine
 from .offers import offer_calls
-from .runner import EngineProgram, Memory, places_of, warn_dropped
+from .runner import EngineProgram, memory_of, warn_dropped
+from .sized import SizedProgram
 
 SIZES_VARY = "the sizes of the graph vary"
-"""Reason for which an engine of a plugin cannot run a graph that serves all sizes."""
+"""Reason for which an engine leaves a graph that serves many sizes to the executor."""
 
 
 class DelegatingEngine(Engine):
@@ -25,15 +28,17 @@ class DelegatingEngine(Engine):
 
     :cvar program_class: class that runs a graph that the graph engine accepted.
     :cvar warns: whether the user is warned if the graph engine runs nothing.
+    :cvar serves_sizes: whether it runs graphs that serve many sizes.
     :ivar programs: graphs that the graph engine accepted, by their index.
     """
 
     program_class: ClassVar[type[EngineProgram]] = EngineProgram
     warns: ClassVar[bool] = True
+    serves_sizes: ClassVar[bool] = True
 
-    def __init__(self, name: str, *, varying: bool = False) -> None:
-        super().__init__(name, varying=varying)
-        self.programs: dict[int, EngineProgram] = {}
+    def __init__(self, name: str, *, scope: Scope = FIXED, example: Sizes | None = None) -> None:
+        super().__init__(name, scope=scope, example=example)
+        self.programs: dict[int, EngineProgram | SizedProgram] = {}
         self._engine: GraphEngine | None = None
 
     def open(self, device: torch.device) -> GraphEngine | str:
@@ -43,11 +48,11 @@ class DelegatingEngine(Engine):
     def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
         """See :meth:`Engine.steps`."""
         engine: GraphEngine | str = SIZES_VARY
-        if not self.varying:
+        if self.serves_sizes or not self.scope.ranges:
             engine = self.open(trace.device)
         if not isinstance(engine, str):
             try:
-                steps = offer_calls(trace, engine, given)
+                steps = offer_calls(trace, engine, given, self.scope, self.example)
             except Exception as error:  # noqa: BLE001 - the graph must run whatever a plugin raises
                 engine = f"its method accepts() failed: {type(error).__name__}: {error}"
             else:
@@ -64,21 +69,15 @@ class DelegatingEngine(Engine):
         if not graph.is_offered:
             return plain, plain
         assert self._engine is not None
-        region = graph.region
-        memory = Memory(
-            places_of(region.document, [slot for slot, _, _ in graph.inputs]),
-            # Blocks that other steps created may be written as well; torch's graph knows only
-            # about arguments.
-            [
-                slot
-                for (slot, _, writes), block in zip(graph.inputs, region.inputs, strict=True)
-                if writes or block in region.written
-            ],
-            [block.size for block in region.made],
-            list(graph.outputs),
-        )
+        if self.scope.ranges:
+            # Trial runs have synthetic sizes, for which nothing should be compiled.
+            sized = SizedProgram(
+                self.name, self._engine, self.program_class, graph, plain, self.scope
+            )
+            self.programs[graph.index] = sized
+            return plain, sized
         program = self.program_class(
-            self.name, self._engine, region.document, plain, memory, graph.device
+            self.name, self._engine, graph.region.document, plain, memory_of(graph), graph.device
         )
         self.programs[graph.index] = program
         return program, program

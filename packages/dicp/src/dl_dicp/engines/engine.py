@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch.fx import GraphModule
 
-from dl_dicp.program.document import Region
+from dl_dicp.program.document import FIXED, Region, Scope
 from dl_dicp.recording.memory import Block
+from dl_dicp.recording.shapes import Sizes
 from dl_dicp.recording.trace import Host, Lowered, Trace
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class Engine:
     """Engine that runs the contract graphs of one program. This base class uses the executor.
 
     :param name: value of the option ``engine``.
-    :param varying: whether the program serves many sizes.
+    :param scope: the sizes that the program serves.
+    :param example: sizes of the symbols in the first call.
     :cvar executor: how the executor runs graphs that the engine does not run: ``"contract"`` or
         ``"tiled"``.
     :ivar problem: why the engine runs no graph; empty if it can.
@@ -65,9 +67,10 @@ class Engine:
 
     executor: ClassVar[str] = "tiled"
 
-    def __init__(self, name: str, *, varying: bool = False) -> None:
+    def __init__(self, name: str, *, scope: Scope = FIXED, example: Sizes | None = None) -> None:
         self.name = name
-        self.varying = varying
+        self.scope = scope
+        self.example = example or {}
         self.problem = ""
 
     @classmethod

@@ -16,7 +16,8 @@ class RejectedError(Exception):
 
 
 class Runner(Protocol):
-    """Function that enqueues a compiled graph."""
+    """Function that enqueues a compiled graph. For a graph with symbols it has a third parameter:
+    the tuple of their sizes, in the order in which the entry lists them."""
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Enqueue the graph.
@@ -33,7 +34,11 @@ class GraphEngine(Protocol):
     """Graph engine of a vendor.
 
     Graphs are documents in the format of dl-graph's ``docs/graph.md``. They are verified, have one
-    entry ``main``, and no symbols, constants, states or generators. Engines must not change them.
+    entry ``main``, and no constants, states or generators. Engines must not change them.
+
+    Sizes are integers, unless the engine has an attribute ``takes_symbols`` that is true: then a
+    graph that serves many sizes has symbols and guards, and is compiled once. Otherwise such a
+    graph is compiled for each tuple of sizes, up to a limit.
 
     An engine may have a text ``cache_key``, which names all that compiled code depends on apart
     from the graph and the version, such as the chip and the release of its compiler. Compiled code
@@ -57,3 +62,8 @@ class GraphEngine(Protocol):
 
     def load(self, code: bytes) -> Runner:
         """Return a runner for compiled code. The runner lives as long as the graph."""
+
+
+def takes_symbols(engine: GraphEngine) -> bool:
+    """Return True if an engine compiles graphs with symbols."""
+    return bool(getattr(engine, "takes_symbols", False))

@@ -9,6 +9,9 @@ from typing import cast
 
 import torch
 
+from dl_dicp.program.document import FIXED, Scope
+from dl_dicp.recording.shapes import Sizes
+
 from .engine import Engine
 from .interface import GraphEngine
 from .names import OWN, contributed
@@ -19,13 +22,14 @@ _lock = threading.Lock()
 _opened: dict[tuple[str, torch.device], GraphEngine | str] = {}
 
 
-def create(name: str, *, varying: bool = False) -> Engine:
+def create(name: str, *, scope: Scope = FIXED, example: Sizes | None = None) -> Engine:
     """Return an engine for one program.
 
     :param name: one of :func:`.names.names`.
-    :param varying: whether the program serves many sizes.
+    :param scope: the sizes that the program serves.
+    :param example: sizes of the symbols in the first call.
     """
-    return engine_class(name)(name, varying=varying)
+    return engine_class(name)(name, scope=scope, example=example)
 
 
 def engine_class(name: str) -> type[Engine]:

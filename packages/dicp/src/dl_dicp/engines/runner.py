@@ -12,11 +12,13 @@ from typing import Any
 import torch
 
 from dl_dicp.engines.compiled_code import CompiledCode
-from dl_dicp.engines.engine import Layout
+from dl_dicp.engines.engine import Layout, PlacedGraph
 from dl_dicp.engines.interface import GraphEngine, Runner
 from dl_dicp.program.agreement import STEPS, agree, replica
+from dl_dicp.program.packing import unpacked
 from dl_dicp.recording.memory import DTYPE_OF
 from dl_dicp.statistics import statistics
+from dl_graph.expression import as_json, evaluate
 
 
 @dataclass
@@ -48,10 +50,40 @@ def places_of(document: Mapping[str, Any], inputs: list[int]) -> list[int]:
     return places
 
 
+def memory_of(graph: PlacedGraph, sizes: tuple[int, ...] = ()) -> Memory:
+    """Return the inputs and outputs of a graph.
+
+    :param sizes: sizes of the graph's symbols, in their order.
+    """
+    region = graph.region
+    entry = region.document["entries"]["main"]
+    names = [symbol["name"] for symbol in entry["symbols"]]
+    known = dict(zip(names, sizes, strict=True))
+    return Memory(
+        places_of(region.document, [slot for slot, _, _ in graph.inputs]),
+        # Blocks that other steps created may be written as well; torch's graph knows only
+        # about arguments.
+        [
+            slot
+            for (slot, _, writes), block in zip(graph.inputs, region.inputs, strict=True)
+            if writes or block in region.written
+        ],
+        [evaluate(as_json(block.size), known) for block in region.made],
+        [(at, _at_sizes(layout, sizes)) for at, layout in graph.outputs],
+    )
+
+
+def _at_sizes(layout: Layout, sizes: tuple[int, ...]) -> Layout:
+    dtype, shape, strides, offset = layout
+    shape, strides = (tuple(unpacked(x, sizes) for x in each) for each in (shape, strides))
+    return dtype, shape, strides, unpacked(offset, sizes)
+
+
 @dataclass
 class EngineProgram:
     """Program that runs the contract program until the engine's results have agreed with it.
 
+    :ivar sizes: sizes of the symbols of the contract program, which may serve many sizes.
     :ivar dropped: why the engine is no longer used; empty if it is in use.
     :ivar agreed: whether a trial run agreed with the contract program.
     """
@@ -62,6 +94,7 @@ class EngineProgram:
     contract: Any
     memory: Memory
     device: torch.device
+    sizes: tuple[int, ...] = ()
     dropped: str = ""
     agreed: bool = False
     _runner: Runner | None = None
@@ -82,9 +115,17 @@ class EngineProgram:
         """Return the state of the graph, for reports."""
         return "which agreed with the executor" if self.agreed else "not run yet"
 
+    def trust(self) -> None:
+        """Skip the trial run, because the engine's code has agreed with the executor before."""
+        with self._lock:
+            try:
+                self._runner = self.engine.load(self._code.get())
+                self.agreed = True
+            except Exception as error:  # noqa: BLE001 - the graph must run even if a plugin fails
+                self._drop(f"{type(error).__name__}: {error}")
+
     def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
-        """Return the new tensors of the graph. ``sizes`` is empty, because the sizes of an engine's
-        graph are fixed.
+        """Return the new tensors of the graph, for :attr:`sizes`.
 
         :raises RuntimeError: the engine failed and may have written to an argument.
         """
@@ -95,7 +136,7 @@ class EngineProgram:
         return self._whole(values) if self.dropped else self._trusted(values)
 
     def _whole(self, values: list[Any]) -> list[torch.Tensor]:
-        return list(self.contract.run(values, ()))
+        return list(self.contract.run(values, self.sizes))
 
     def _trusted(self, values: list[Any]) -> list[torch.Tensor]:
         try:

@@ -64,7 +64,7 @@ class Program:
         scope: Scope = FIXED,
         example: Sizes | None = None,
     ) -> None:
-        self.engine = registry.create(engine, varying=bool(scope.ranges))
+        self.engine = registry.create(engine, scope=scope, example=example)
         self.scope = scope
         self.example = example or {}
         self._names = list(scope.ranges)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dl_graph.expression import Json, Size
+from dl_graph.expression import Json, Size, evaluate
 
 _SIGNS = ("", "", "+", "-", "*", "//", "%", "max", "min")
+_FIRST_SIGN = 2
+"""Operation of the first sign; 0 is a number and 1 a symbol."""
 
 
 def packed(size: Size, names: Sequence[str]) -> Any:
@@ -21,6 +23,23 @@ def packed(size: Size, names: Sequence[str]) -> Any:
 def packed_json(json: Json, names: Sequence[str]) -> Any:
     """Encode a size that is given in the form of a graph file."""
     return json if isinstance(json, int) else list(_steps(json, names))
+
+
+def unpacked(size: Any, sizes: Sequence[int]) -> int:
+    """Return the value of an encoded size.
+
+    :param sizes: the sizes of the symbols, in their order.
+    """
+    if isinstance(size, int):
+        return size
+    stack: list[int] = []
+    for operation, number in zip(size[::2], size[1::2], strict=True):
+        if operation < _FIRST_SIGN:
+            stack.append(sizes[number] if operation else number)
+            continue
+        right, left = stack.pop(), stack.pop()
+        stack.append(evaluate([_SIGNS[operation], left, right], {}))
+    return stack.pop()
 
 
 def _steps(json: Json, names: Sequence[str]) -> Iterator[int]:

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from dl_dicp.engines.delegating import SIZES_VARY
+from dl_dicp.engines.sized import REJECTED_SIZES, TOO_MANY_SIZES
 from dl_dicp.testing import exceptions, models, operators
 from dl_dicp.testing.model_list import families
 from dl_dicp.testing.operators import Report
 from dl_dicp.testing.selection import Selection
 
 Say = Callable[[str], object]
+LEFT = (SIZES_VARY, REJECTED_SIZES, TOO_MANY_SIZES)
+"""Reasons for which an engine may leave a graph of varying sizes to the executor."""
 
 
 @dataclass
@@ -73,7 +76,7 @@ class Totals:
         found = [
             f"engine {self.engine} dropped {count} graphs: {reason}"
             for reason, count in self.dropped.items()
-            if reason != SIZES_VARY
+            if reason not in LEFT
         ]
         if not self.runs and not self.dropped:
             found.append(f"engine {self.engine} accepted no graph")
@@ -82,7 +85,7 @@ class Totals:
     def text(self, what: str) -> str:
         """Format the counts in one line, and the engine's counts in another."""
         if self.engine:
-            runs, varying = self.runs, self.dropped[SIZES_VARY]
+            runs, varying = self.runs, sum(self.dropped[reason] for reason in LEFT)
             of_engine = f"{runs} graph runs; {varying} graphs of varying sizes left to the executor"
             return f"{self._counts(what)}\nengine {self.engine}: {of_engine}"
         return self._counts(what)

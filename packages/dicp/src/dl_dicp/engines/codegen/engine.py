@@ -20,6 +20,8 @@ class CodegenEngine(DelegatingEngine):
     program_class = RacingProgram
     # Without kernels the results are the same, only slower.
     warns = False
+    # Kernels are built for one layout and have to win a race with it.
+    serves_sizes = False
 
     def open(self, device: torch.device) -> GraphEngine | str:
         """See :meth:`DelegatingEngine.open`."""

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dl_dicp.engines.engine import Engine, PlacedGraph
+from dl_dicp.program.document import FIXED, Scope
 from dl_dicp.recording.memory import Block
+from dl_dicp.recording.shapes import Sizes
 from dl_dicp.recording.trace import Host, Lowered, Trace
 from dl_dicp.statistics import statistics
 
@@ -21,8 +23,8 @@ class DeviceGraphEngine(Engine):
     :ivar captured: the captured program of each graph, by the index of the graph.
     """
 
-    def __init__(self, name: str, *, varying: bool = False) -> None:
-        super().__init__(name, varying=varying)
+    def __init__(self, name: str, *, scope: Scope = FIXED, example: Sizes | None = None) -> None:
+        super().__init__(name, scope=scope, example=example)
         self.captured: dict[int, CapturedProgram] = {}
 
     def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
