@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -10,11 +11,25 @@ from pathlib import Path
 
 import pytest
 
-from first_steps import PAGE, STEPS, Step, page
+from first_steps import PAGE, STEPS, page
+from further_steps import FURTHER
+from step import Step
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_a_first_step_runs_on_dl(step: Step, tmp_path: Path) -> None:
+    check(step, tmp_path)
+
+
+@pytest.mark.parametrize("step", FURTHER, ids=lambda step: step.name)
+def test_a_step_with_a_further_package_runs_on_dl(step: Step, tmp_path: Path) -> None:
+    if importlib.util.find_spec(step.package.replace("-", "_")) is None:
+        pytest.skip(f"{step.package} is not installed")
+    check(step, tmp_path)
+
+
+def check(step: Step, tmp_path: Path) -> None:
+    """Run the program of a step and check the devices that it prints."""
     program = tmp_path / "train.py"
     program.write_text(step.code)
     environment = {

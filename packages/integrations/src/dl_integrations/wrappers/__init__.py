@@ -20,7 +20,9 @@ MODULES = (
     "lightning_gpu",
     "lightning_processes",
     "lightning_strategy",
+    "mmengine_device",
     "safetensors_open",
+    "sentence_transformers_device",
     "transformers_bf16",
     "transformers_pipeline",
 )
