@@ -30,7 +30,7 @@ def run_program(code: str, *before: str, **variables: str) -> str:
 
 
 def run_on_simulated_gpu(code: str, **variables: str) -> str:
-    """Run a program on a simulated CUDA GPU; skip the test if a part of it is not installed."""
+    """Run a program on a simulated CUDA GPU; skip the test where NVRTC or a wheel is missing."""
     for module in ("dl_vendor_cuda", "dl_gpu_sim"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
