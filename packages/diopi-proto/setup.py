@@ -28,7 +28,7 @@ setup(
         VendorLibrary(
             "diopi_proto.lib.libdl_host",
             sources=["csrc/host.cpp", *map(str, sorted(Path("csrc").glob("*/*.cpp")))],
-            exports=("dl_adaptor_*", "dl_checked_*", "dl_legacy_*", "dl_trial"),
+            exports=("dl_adaptor_*", "dl_added_*", "dl_checked_*", "dl_legacy_*", "dl_trial"),
             include_dirs=["include", "csrc"],
         ),
     ],

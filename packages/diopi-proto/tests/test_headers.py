@@ -23,6 +23,7 @@ LANGUAGES = ["c", "c++"]
 # For parts of this wheel, which always have the same version.
 NOT_FROZEN = {
     *("dl_adaptor_count_t", "dl_adaptor_rule_t", "dl_opened_t", "dl_trial_request_t"),
+    *("dl_added_library_t", "dl_added_row_t"),
     *("dl_legacy_library_t", "dl_legacy_rule_t", "dl_legacy_size_t"),
 }
 DIOPIRT_MODES = ["", "#define DIOPIRT_EXTERN\n", "#define DIOPI_EXPORT_SYMBOLS\n"]

@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "added/listing.h"
 #include "diopi/diopirt.h"
 #include "dl/extension.h"
 #include "dl/serial_host.hpp"
@@ -52,7 +53,11 @@ class Trial {
     if (legacy) dlopen(request_.legacy_runtime, RTLD_NOW | RTLD_GLOBAL);
     void* library = dlopen(request_.library, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) end_with("unloadable", foreign::read_text(dlerror()));
-    legacy ? ask_legacy(library) : ask_vendor(library);
+    if (request_.added_to != nullptr) {
+      ask_added(library);
+    } else {
+      legacy ? ask_legacy(library) : ask_vendor(library);
+    }
     list_files(before);
     end();
   }
@@ -87,6 +92,18 @@ class Trial {
     report_vendor(name, text("diopiGetImplVersion"), 1);
   }
 
+  void ask_added(void* library) {
+    stage("asked for its operators");
+    const auto entry = reinterpret_cast<dl_operators_entry_v1_t>(dlsym(library, "dl_operators_v1"));
+    if (entry == nullptr) end_with("unloadable", "it does not export dl_operators_v1");
+    const dl_operators_target_t any = {sizeof any, request_.added_to, "", nullptr, -1};
+    const added::Listing listing = added::list_operators(entry, any);
+    if (!listing.refusal.empty()) end_with("refused", listing.refusal);
+    if (!listing.defect.empty()) end_with("defect", "dl_operators_v1 " + listing.defect);
+    report_operators(listing.operators.data(), listing.operators.size());
+    report_vendor(quoted(""), quoted(listing.version), 0);
+  }
+
   void ask_vendor(void* library) {
     stage("asked for an instance");
     const auto entry = reinterpret_cast<dl_vendor_entry_v1_t>(dlsym(library, "dl_vendor_v1"));
@@ -110,6 +127,10 @@ class Trial {
     uint64_t count = 0;
     check(vendor_->table->operators(vendor_, &list, &count), "operators");
     find_repeated_operators(list, count, flaws_);
+    report_operators(list, count);
+  }
+
+  void report_operators(const dl_operator_t* list, uint64_t count) const {
     std::string text;
     for (uint64_t i = 0; i < count; ++i) {
       if (list[i].function == nullptr) continue;

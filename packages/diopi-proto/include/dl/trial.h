@@ -11,8 +11,9 @@ typedef struct dl_trial_request {
   const char* library;
   const char* legacy_runtime;    /* libdiopirt.so.1 for a library in DIOPI's style; else NULL */
   const char* const* companions; /* libraries to load beforehand, ended by NULL */
-  int32_t report;                /* file descriptor to which lines of JSON are written */
-  int32_t waiting;               /* process that reads them; if it ends, the trial ends too */
+  const char* added_to; /* vendor of a library of dl/added_operators.h; NULL: a vendor's library */
+  int32_t report;       /* file descriptor to which lines of JSON are written */
+  int32_t waiting;      /* process that reads them; if it ends, the trial ends too */
   double seconds;
 } dl_trial_request_t;
 

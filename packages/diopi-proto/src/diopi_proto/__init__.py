@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ._paths import cmake_dir, host_library, include_dir, runtime_library
 from ._version import __version__
-from .descriptor import VendorDescriptor
+from .descriptor import AddedOperators, VendorDescriptor
 from .errors import (
     AbiMismatchError,
     AdaptorError,
@@ -46,6 +46,7 @@ _LAZY = {
 __all__ = [
     "AbiMismatchError",
     "AdaptorError",
+    "AddedOperators",
     "ArgumentError",
     "BuildError",
     "ClosedError",

@@ -12,13 +12,14 @@ import sys
 def main() -> None:
     """Run a trial.
 
-    The arguments are the library, libdiopirt or an empty string, the file descriptor of the report,
-    the waiting process, the timeout in seconds, and libraries to load beforehand.
+    The arguments are the library, libdiopirt or an empty string, the vendor to which it adds
+    operators or an empty string, the file descriptor of the report, the waiting process, the
+    timeout in seconds, and libraries to load beforehand.
     """
     from ._ffi_gen import ffi
     from ._native import native
 
-    library, runtime, report, waiting, seconds, *companions = sys.argv[1:]
+    library, runtime, added_to, report, waiting, seconds, *companions = sys.argv[1:]
 
     def text(value: str) -> object:
         kept.append(ffi.new("char[]", os.fsencode(value)))
@@ -28,6 +29,7 @@ def main() -> None:
     request = ffi.new("dl_trial_request_t*")
     request.library = text(library)
     request.legacy_runtime = text(runtime) if runtime else ffi.NULL
+    request.added_to = text(added_to) if added_to else ffi.NULL
     paths = ffi.new("char*[]", [*map(text, companions), ffi.NULL])
     request.companions = ffi.cast("const char* const*", paths)
     request.report, request.waiting, request.seconds = int(report), int(waiting), float(seconds)

@@ -51,6 +51,27 @@ class VendorDescriptor:
     ``"experimental"``; empty: none."""
 
 
+@dataclass(frozen=True)
+class AddedOperators:
+    """Description of a library with operators for the devices of an existing vendor, by its wheel.
+
+    Creating one loads nothing. ``dl/added_operators.h`` declares the library's interface.
+    """
+
+    name: str
+    """Short lower-case name for messages and profiles, such as ``"fast-attention"``."""
+    vendor: str
+    """Name of the vendor, as in ``DL_VENDORS``."""
+    library: Path
+    """Absolute path of the shared library."""
+    priority: int = 0
+    """The implementation of an operator with the highest priority is called first. If it declines
+    the call, the next is called, and finally the vendor's own."""
+    present: Callable[[], bool] | None = None
+    """Function that returns quickly whether the library can be used on this machine. If not, it is
+    not loaded. None: the library is loaded, and lists the operators for each device."""
+
+
 def require_library(library: Path, tools: str) -> Path:
     """Return the path of a wheel's library, which its build compiles with ``tools``.
 

@@ -11,7 +11,7 @@ from .elf import ElfError, ElfFile, read_elf, read_identity, running_identity
 from .errors import AbiMismatchError, VendorLoadError
 from .schema import load
 from .trust import why_untrusted
-from .vendorbuild.rules import ENTRY_SYMBOL
+from .vendorbuild.rules import ENTRY_SYMBOL, OPERATORS_SYMBOL
 
 LEGACY_NAMES = frozenset({"diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString"})
 """Functions that a library in DIOPI's own style may export in addition to operators."""
@@ -20,39 +20,42 @@ _FRAMEWORKS = ("libtorch*", "libc10*", "libpython*")
 _VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d{1,9})", re.ASCII)
 
 
-def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
+def inspect_library(path: Path, *, legacy: bool = False, added: bool = False) -> ElfFile:
     """Check whether a library can be loaded as a vendor, by inspecting its file only.
 
+    :param added: the library adds operators to a vendor's devices.
     :raises VendorLoadError: the library is missing, damaged, for another machine, linked to torch
         or Python, has an rpath that other users can write to, lacks a vendor's symbols, or exports
         them as data.
     """
+    kind = "library" if added else "vendor library"
     if not path.is_file():
-        raise VendorLoadError(
-            f"vendor library {path} does not exist; reinstall the wheel that names it"
-        )
+        raise VendorLoadError(f"{kind} {path} does not exist; reinstall the wheel that names it")
     try:
         identity, running = read_identity(path), running_identity()
         if identity != running:
             raise VendorLoadError(
-                f"vendor library {path} is for {identity}; this process runs as {running}. "
+                f"{kind} {path} is for {identity}; this process runs as {running}. "
                 "Install the vendor's wheel for this machine."
             )
         elf = read_elf(path)
     except (ElfError, OSError) as error:
-        raise VendorLoadError(f"vendor library {path} cannot be read: {error}") from error
+        raise VendorLoadError(f"{kind} {path} cannot be read: {error}") from error
     for needed in elf.needed:
         if any(fnmatchcase(needed, pattern) for pattern in _FRAMEWORKS):
             raise VendorLoadError(
-                f"vendor library {path} is linked to {needed}, but its operators would get no "
+                f"{kind} {path} is linked to {needed}, but its operators would get no "
                 "objects of torch or Python. Only libraries without both can be loaded."
             )
     _check_rpath(elf)
-    if legacy:
+    if added:
+        _check_added(elf)
+    elif legacy:
         _check_legacy(elf)
     else:
         _check_entry(elf)
-    _check_code(elf, LEGACY_NAMES | load().keys() if legacy else {ENTRY_SYMBOL})
+    entry = OPERATORS_SYMBOL if added else ENTRY_SYMBOL
+    _check_code(elf, LEGACY_NAMES | load().keys() if legacy else {entry})
     return elf
 
 
@@ -102,6 +105,14 @@ def _check_entry(elf: ElfFile) -> None:
     raise VendorLoadError(
         f"{elf.path} is not a vendor library: it does not export {ENTRY_SYMBOL}.{hint}"
     )
+
+
+def _check_added(elf: ElfFile) -> None:
+    if OPERATORS_SYMBOL not in elf.exported:
+        raise VendorLoadError(
+            f"{elf.path} adds no operators: it does not export {OPERATORS_SYMBOL}, which "
+            "dl/added_operators.h declares"
+        )
 
 
 def _check_legacy(elf: ElfFile) -> None:

@@ -29,12 +29,13 @@ def load_runtime(path: Path | None = None) -> Any:
     return package_files.open_library(ffi, path, "dl-diopi-proto", VendorLoadError, visible=True)
 
 
-def open_library(path: Path, *, legacy: bool = False) -> tuple[Any, ElfFile]:
+def open_library(path: Path, *, legacy: bool = False, added: bool = False) -> tuple[Any, ElfFile]:
     """Check a library and load it with RTLD_LOCAL. It stays loaded.
 
+    :param added: the library adds operators to a vendor's devices.
     :raises VendorLoadError: see :func:`inspect_library`; or the loader fails.
     """
-    elf = inspect_library(path, legacy=legacy)
+    elf = inspect_library(path, legacy=legacy, added=added)
     if legacy:
         load_runtime()
     try:

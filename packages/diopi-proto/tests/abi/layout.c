@@ -6,6 +6,7 @@
  * major version instead: dl_vendor_v2, or another magic for the prefixes. */
 #include "diopi/diopirt.h"
 #include "dl/adaptor.h"
+#include "dl/added_operators.h"
 #include "dl/choices.h"
 #include "dl/communicator.h"
 #include "dl/constants.h"
@@ -147,6 +148,20 @@ AT(dl_adaptor_t, bind, 8);
 AT(dl_adaptor_t, last_error, 16);
 AT(dl_adaptor_t, bound_count, 24);
 SIZE(dl_adaptor_t, 32);
+
+AT(dl_operators_target_t, struct_size, 0);
+AT(dl_operators_target_t, vendor, 8);
+AT(dl_operators_target_t, vendor_version, 16);
+AT(dl_operators_target_t, properties, 24);
+AT(dl_operators_target_t, device, 32);
+SIZE(dl_operators_target_t, 40);
+
+AT(dl_added_operators_t, struct_size, 0);
+AT(dl_added_operators_t, version, 8);
+AT(dl_added_operators_t, operators, 16);
+AT(dl_added_operators_t, count, 24);
+AT(dl_added_operators_t, last_error, 32);
+SIZE(dl_added_operators_t, 40);
 
 AT(dl_vendor_table_t, struct_size, 0);
 AT(dl_vendor_table_t, extensions, 8);
@@ -574,6 +589,7 @@ SLOT(dl_adaptor_t, bind, dl_status_t* (*)(dl_adaptor_t*, dl_vendor_t*, dl_vendor
                                           uint64_t, const dl_operator_t**));
 SLOT(dl_adaptor_t, last_error, const char* (*)(dl_adaptor_t*, const char*));
 SLOT(dl_adaptor_t, bound_count, uint64_t (*)(dl_adaptor_t*));
+SLOT(dl_added_operators_t, last_error, const char* (*)(void));
 _Static_assert(IS_A((dl_function_t)0, diopiError_t (*)(void)), "dl_function_t changed its type");
 _Static_assert(IS_A((dl_range_fn)0, void (*)(void*, int64_t, int64_t)),
                "dl_range_fn changed its type");

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from ..adaptor import AdaptorFile, read_adaptor
+from ..added import AddedLibrary
 from ..errors import AdaptorError, VendorLoadError
 from ..legacy import LegacyOperators
 from ..loading import open_library
@@ -27,6 +29,7 @@ def load_vendor(
     host: HostTable | None = None,
     adaptor: str | Path | None = None,
     runtime: str | Path | None = None,
+    added: Sequence[AddedLibrary] = (),
 ) -> Vendor:
     """Load a vendor library and create an instance of it.
 
@@ -43,6 +46,7 @@ def load_vendor(
     :param runtime: for a legacy library, path of the library whose vendor table has the devices,
         memory, streams and events on which it runs; see docs/legacy.md. None: it runs in host
         memory.
+    :param added: libraries with operators that are called before the vendor's own, in this order.
     :raises AdaptorError: that file is invalid.
     :raises VendorLoadError: it cannot be loaded; the message has the reason and the remedy.
     :raises AbiMismatchError: it was built for another major version of the vendor interface.
@@ -60,6 +64,11 @@ def load_vendor(
             f"{path} has a vendor table of its own; a runtime ({runtime}) is for libraries in "
             "DIOPI's own style, which are loaded with legacy=True"
         )
+    if added and legacy and runtime is None:
+        raise VendorLoadError(
+            f"{path} is a library in DIOPI's own style, to which no operators can be added; load "
+            "it over a runtime (docs/legacy.md)"
+        )
     rules = None if adaptor is None else read_adaptor(adaptor)
     base = None if runtime is None else Path(runtime).absolute()
     with ExitStack() as admissions:
@@ -69,26 +78,36 @@ def load_vendor(
             if untried := admissions.enter_context(admitted(tried, legacy=is_legacy)):
                 _log.warning("%s is loaded without a trial: %s", tried, untried)
         if base is not None:
-            return _load_over(base, path, host)
-        return _load(path, legacy, host, rules)
+            return _load_over(base, path, host, added)
+        return _load(path, legacy, host, rules, added)
 
 
-def _load(path: Path, legacy: bool, host: HostTable | None, rules: AdaptorFile | None) -> Vendor:
+def _load(
+    path: Path,
+    legacy: bool,
+    host: HostTable | None,
+    rules: AdaptorFile | None,
+    added: Sequence[AddedLibrary],
+) -> Vendor:
     library, elf = open_library(path, legacy=legacy)
     host = host or default_host()
     instance = (
-        LegacyInstance(library, elf, host) if legacy else TableInstance(library, path, host, rules)
+        LegacyInstance(library, elf, host)
+        if legacy
+        else TableInstance(library, path, host, rules, added=added)
     )
     _log.debug("loaded vendor %s %s from %s", instance.name, instance.version, path)
     return Vendor(instance, path)
 
 
-def _load_over(runtime: Path, path: Path, host: HostTable | None) -> Vendor:
+def _load_over(
+    runtime: Path, path: Path, host: HostTable | None, added: Sequence[AddedLibrary]
+) -> Vendor:
     """Load a legacy library over the table of its runtime."""
     library, _ = open_library(runtime)
     operators = LegacyOperators(path)
     try:
-        instance = TableInstance(library, runtime, host or default_host(), legacy=operators)
+        instance = TableInstance(library, runtime, host or default_host(), None, operators, added)
     except BaseException:
         operators.end()
         raise

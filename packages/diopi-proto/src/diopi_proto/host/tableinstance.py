@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from .._native import native, text
 from ..adaptor import AdaptorFile
 from ..adaptor.native import Adaptor
-from ..errors import AbiMismatchError, NotSupportedError
+from ..added import AddedLayer, AddedLibrary
+from ..errors import AbiMismatchError, NotSupportedError, VendorLoadError
 from ..legacy import LegacyOperators
 from ..schema import Operator, load
 from ..vendorbuild.rules import ENTRY_SYMBOL
@@ -25,6 +27,7 @@ class TableInstance(Instance):
 
     :param rules: parsed adaptor file of the vendor.
     :param legacy: operators of a library in DIOPI's own style, which replace the table's operators.
+    :param added: libraries with operators that are called before the vendor's own.
     :raises AbiMismatchError: the library violates the interface.
     :raises VendorError: the library refuses to create an instance.
     """
@@ -36,6 +39,7 @@ class TableInstance(Instance):
         host: HostTable,
         rules: AdaptorFile | None = None,
         legacy: LegacyOperators | None = None,
+        added: Sequence[AddedLibrary] = (),
     ) -> None:
         opened = ffi.new("dl_opened_t*")
         entry = ffi.cast("dl_vendor_entry_v1_t", ffi.addressof(library, ENTRY_SYMBOL))
@@ -59,12 +63,15 @@ class TableInstance(Instance):
         # Local variables, so that end() holds no reference to `self`, which would keep it alive.
         destroy, errors = checked.table.destroy, DeviceErrors(self.slots, self.name)
         self.adaptor = None if rules is None else Adaptor(rules)
-        layer = self._layer = legacy or self.adaptor
+        own = legacy or self.adaptor
+        self.added = _added_layer(added, own) if added else None
+        self._layer = self.added or own
+        layers = [layer for layer in (self.added, own) if layer is not None]
 
         def end() -> None:
             errors.release()
             destroy(checked)
-            if layer is not None:
+            for layer in layers:
                 layer.end()
 
         super().__init__(end)
@@ -176,3 +183,13 @@ class TableInstance(Instance):
         if self._layer is not None and (reason := self._layer.last_error(operator)):
             return reason
         return text(self.slots.raw("last_error")) if self.slots.has("last_error") else ""
+
+
+def _added_layer(
+    libraries: Sequence[AddedLibrary], own: LegacyOperators | Adaptor | None
+) -> AddedLayer:
+    layer = AddedLayer(libraries, ffi.NULL if own is None else own.pointer)
+    for library, reason in layer.problems:
+        layer.end()
+        raise VendorLoadError(f"operators {library.label} cannot be added: {reason}")
+    return layer

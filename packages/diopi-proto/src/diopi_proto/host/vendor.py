@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..adaptor import AdaptorFile
 from ..adaptor.native import Conversion
+from ..added import AddedOperator
 from ..choices import Choices
 from ..constants import Constants
 from ..dtypes import Dtype
@@ -92,6 +93,12 @@ class Vendor:
         instance = self._instance
         if isinstance(instance, TableInstance) and instance.adaptor is not None:
             instance.adaptor.reset()
+
+    def added_operators(self) -> list[AddedOperator]:
+        """Return the operators that libraries add to the vendor's own."""
+        instance = self._instance
+        layer = instance.added if isinstance(instance, TableInstance) else None
+        return [] if layer is None else layer.operators()
 
     @property
     def is_legacy(self) -> bool:

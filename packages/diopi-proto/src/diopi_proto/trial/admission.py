@@ -21,7 +21,7 @@ that, the library is not loaded. One process alone may have been killed for anot
 
 @contextmanager
 def admitted(
-    path: str | Path, *, legacy: bool = False, timeout: float | None = None
+    path: str | Path, *, legacy: bool = False, added_to: str = "", timeout: float | None = None
 ) -> Iterator[str]:
     """Context manager around loading a library; admits it only after a successful trial.
 
@@ -30,14 +30,15 @@ def admitted(
     the next process notices and runs a trial again; after two such deaths in a row the library is
     no longer loaded.
 
+    :param added_to: for a library that adds operators, name of the vendor.
     :param timeout: seconds for a trial; None: :data:`.run.DEFAULT_TIMEOUT`.
     :returns: why no trial could be run; empty if one was run or could be skipped.
     :raises VendorLoadError: the library must not be loaded; the message has the reason.
     """
     path = Path(path).absolute()
-    folder, identity = cache_folder(), identity_of(path, legacy)
+    folder, identity = cache_folder(), identity_of(path, legacy, added_to)
     if folder is None or identity is None:
-        _, untried = _run_trial(path, legacy, timeout)
+        _, untried = _run_trial(path, legacy, added_to, timeout)
         yield untried
         return
     verdict, mark = Verdict(folder, identity), LoadingMark(folder, identity)
@@ -51,7 +52,7 @@ def admitted(
         trial, untried = None, ""
         if mark.deaths or not verdict.holds():
             verdict.forget()
-            trial, untried = _run_trial(path, legacy, timeout)
+            trial, untried = _run_trial(path, legacy, added_to, timeout)
     except BaseException:
         mark.leave()
         raise
@@ -64,13 +65,15 @@ def admitted(
         verdict.remember(trial.files)
 
 
-def _run_trial(path: Path, legacy: bool, timeout: float | None) -> tuple[Trial | None, str]:
+def _run_trial(
+    path: Path, legacy: bool, added_to: str, timeout: float | None
+) -> tuple[Trial | None, str]:
     # Imported late: most starts do not run a trial.
     from .run import DEFAULT_TIMEOUT, try_library
 
     try:
         limit = DEFAULT_TIMEOUT if timeout is None else timeout
-        trial = try_library(path, legacy=legacy, timeout=limit)
+        trial = try_library(path, legacy=legacy, added_to=added_to, timeout=limit)
     except TrialUnavailableError as error:
         return None, str(error)
     trial.check()

@@ -58,13 +58,13 @@ def file_identity(path: str | Path) -> list[int] | None:
     return [status.st_size, status.st_ino, status.st_dev, *times]
 
 
-def identity_of(library: Path, legacy: bool) -> str | None:
+def identity_of(library: Path, legacy: bool, added_to: str = "") -> str | None:
     """Return a name for the identity; None if the library is missing."""
     file = file_identity(library)
     if file is None:
         return None
     facts = [
-        *(_FORMAT, __version__, os.fsencode(library).hex(), legacy, file),
+        *(_FORMAT, __version__, os.fsencode(library).hex(), legacy, added_to, file),
         *(_head(_BOOT), list(os.uname()), _processor(), [_head(path) for path in _DRIVERS]),
         sorted(_loader_settings()),
         *(file_identity(_LOADER_CACHE), list(map(_last_change, _library_folders()))),

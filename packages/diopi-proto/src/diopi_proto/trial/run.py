@@ -32,7 +32,11 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*[a-z]?")
 
 
 def try_library(
-    path: str | Path, *, legacy: bool = False, timeout: float = DEFAULT_TIMEOUT
+    path: str | Path,
+    *,
+    legacy: bool = False,
+    added_to: str = "",
+    timeout: float = DEFAULT_TIMEOUT,
 ) -> Trial:
     """Load a library in a child process and make the calls that a host makes at startup.
 
@@ -41,15 +45,16 @@ def try_library(
     with the child.
 
     :param legacy: the library exports DIOPI's operators by name instead of ``dl_vendor_v1``.
+    :param added_to: for a library that adds operators, name of the vendor.
     :param timeout: timeout of the whole trial in seconds.
     :raises VendorLoadError: inspection of the file shows that it cannot be loaded.
     :raises TrialUnavailableError: no process could be started.
     """
     path = Path(path).absolute()
-    elf = inspect_library(path, legacy=legacy)
+    elf = inspect_library(path, legacy=legacy, added=bool(added_to))
     runtime = str(runtime_library()) if legacy else ""
     beside = _companions(elf.needed)
-    lines, said = _run([str(path), runtime], beside, timeout)
+    lines, said = _run([str(path), runtime, added_to], beside, timeout)
     trial = read_report(path, legacy, lines, said, timeout)
     if legacy and trial.ok:
         schema = load()

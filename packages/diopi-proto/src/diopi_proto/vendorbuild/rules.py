@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 ENTRY_SYMBOL = "dl_vendor_v1"
 """The only symbol that a vendor library exports."""
+OPERATORS_SYMBOL = "dl_operators_v1"
+"""The only symbol that a library with added operators exports."""
 
 COMMON_FLAGS = ("-O3", "-fPIC", "-fvisibility=hidden")
 C_FLAGS = ("-std=c11",)
