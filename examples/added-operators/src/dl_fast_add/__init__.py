@@ -1,0 +1,1 @@
+"""A faster addition for vendor `cpu`."""
