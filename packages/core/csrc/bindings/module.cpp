@@ -17,6 +17,7 @@
 #include "bindings/memory.h"
 #include "bindings/modes.h"
 #include "bindings/sharing.h"
+#include "calls/added.h"
 #include "calls/call.h"
 #include "calls/call_counts.h"
 #include "contract/dtype.h"
@@ -210,6 +211,10 @@ PYBIND11_MODULE(_C, m) {
       py::arg("adaptor") = 0,
       "Load a vendor library and return its properties. `adaptor`: address of a dl_adaptor_t that "
       "lives until the process exits. Raises RuntimeError with the cause.");
+  m.def(
+      "set_served_by",
+      [](uintptr_t function) { set_served_by(reinterpret_cast<ServedBy>(function)); },
+      py::arg("function"), "Set the address of dl_added_served of libdl_host.so.");
   m.def(
       "vendor_handle",
       [](size_t index) { return reinterpret_cast<uintptr_t>(vendor(index).instance()); },

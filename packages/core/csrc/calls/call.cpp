@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
 
+#include "calls/added.h"
 #include "calls/decline.h"
 #include "calls/generator_handle.h"
 #include "calls/required_tensor.h"
@@ -28,12 +29,16 @@ std::vector<Site*>& mutable_sites() {
 // Throws for violations of the interface by an operator.
 template <typename... What>
 [[noreturn]] void throw_vendor_error(const char* contract_name, int index, const What&... what) {
+  const char* const added = added_by(index, contract_name);
+  const std::string by = added == nullptr ? "" : c10::str(", operator added by ", added);
   throw VendorError(
       {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
       c10::str("[", contract_name, "] ", what..., " (dl:", index, ", vendor ",
-               device_unchecked(index).vendor->name(),
-               "). The vendor violates the interface; ask its maintainers for a fixed release, or "
-               "set DL_FORCE_FALLBACK to run the operator on the CPU"));
+               device_unchecked(index).vendor->name(), by, "). The ",
+               added == nullptr ? "vendor" : "added operator",
+               " violates the interface; ask its maintainers for a fixed release, or set ",
+               added == nullptr ? "DL_FORCE_FALLBACK to run the operator on the CPU"
+                                : "DL_OPERATORS=off to use the vendor's own"));
 }
 
 at::Tensor empty_pinned(c10::IntArrayRef size, c10::ScalarType type) {

@@ -39,7 +39,7 @@ class EventClock final : public DeviceClock {
     for (const size_t at : calls) {
       HostCall& call = recorded.calls[at];
       if (call.first_event == nullptr || call.last_event == nullptr) continue;
-      recorded.work.push_back({call.name, DL_ACTIVITY_KERNEL, call.device, call.stream,
+      recorded.work.push_back({call.shown(), DL_ACTIVITY_KERNEL, call.device, call.stream,
                                call.correlation, time_of(call.first_event),
                                time_of(call.last_event), 0, static_cast<int64_t>(at)});
       destroy(call.first_event);

@@ -11,7 +11,7 @@ class HostClock final : public DeviceClock {
   void collect(const std::vector<size_t>& calls, Recorded& recorded) override {
     for (const size_t at : calls) {
       const HostCall& call = recorded.calls[at];
-      recorded.work.push_back({call.name, DL_ACTIVITY_KERNEL, call.device, call.stream,
+      recorded.work.push_back({call.shown(), DL_ACTIVITY_KERNEL, call.device, call.stream,
                                call.correlation, call.start, call.end, 0,
                                static_cast<int64_t>(at)});
     }

@@ -126,7 +126,7 @@ class Session final : public libkineto::IActivityProfilerSession {
     }
     for (size_t at = 0; at < recorded_.calls.size(); ++at) {
       const HostCall& call = recorded_.calls[at];
-      auto& row = made(ActivityType::PRIVATEUSE1_RUNTIME, call.name, call.start, call.end,
+      auto& row = made(ActivityType::PRIVATEUSE1_RUNTIME, call.shown(), call.start, call.end,
                        call.correlation, linked);
       row.device = ::getpid();
       row.resource = call.thread;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "calls/added.h"
 #include "calls/call.h"
 #include "dl/profiler.h"
 #include "profiler/device_clock.h"
@@ -70,6 +71,7 @@ void end(int device, const char* name, const Site& site, uint64_t start, uint64_
                 static_cast<int64_t>(start),
                 static_cast<int64_t>(finish),
                 stream};
+  call.added_by = added_by(device, name);
   call.first_event = std::exchange(begun, nullptr);
   if (call.first_event != nullptr) call.last_event = record_mark(device, stream);
   State& own = state();

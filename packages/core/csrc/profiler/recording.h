@@ -19,6 +19,12 @@ struct HostCall {
   void* stream;
   void* first_event = nullptr;  // start event, if the device is timed with events
   void* last_event = nullptr;
+  const char* added_by = nullptr;  // library that served it; NULL: the vendor
+
+  // Name in the profile: "diopiAdd", or "diopiAdd (fast)" for an operator that a library adds.
+  std::string shown() const {
+    return added_by == nullptr ? name : name + (" (" + std::string(added_by) + ")");
+  }
 };
 
 struct DeviceWork {

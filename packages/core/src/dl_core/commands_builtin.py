@@ -17,6 +17,7 @@ from dl_core.commands import Command
 from dl_core.commands_coverage import COVERAGE
 from dl_core.commands_run import RUN
 from dl_core.doctor import Report, VendorReport, examine
+from dl_core.doctor_added import AddedReport
 from dl_core.tables import show
 
 _MOST_NAMES = 10
@@ -85,6 +86,9 @@ def _show_report(report: Report) -> None:
     for vendor in report.vendors:
         _say("")
         _show_vendor(vendor)
+    for added in report.added:
+        _say("")
+        _show_added(added)
     _say("", "Visible devices")
     if report.visible:
         show(
@@ -147,6 +151,22 @@ def _show_vendor(vendor: VendorReport) -> None:
     if not vendor.devices:
         said = vendor.no_device.removeprefix("no device: ")
         _say(f"  no device: {said or _guess_absence(vendor)}")
+
+
+def _show_added(added: AddedReport) -> None:
+    where = ", ".join(added.devices) or "no visible device"
+    _say(
+        f"Operators {added.name} added to vendor {added.vendor} (priority {added.priority}; "
+        f"{where}), {added.wheel}"
+    )
+    _say(f"  library   {added.library}")
+    if added.present is False:
+        _say("  not used: its presence check says that this machine does not support it")
+    elif added.error:
+        _say(f"  broken    {added.error}")
+    else:
+        version = f"version {added.version}: " if added.version else ""
+        _say(f"  {version}{_first(added.operators) or 'no operators'}")
 
 
 def _guess_absence(vendor: VendorReport) -> str:

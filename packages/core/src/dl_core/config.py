@@ -210,6 +210,7 @@ VARIABLES = (
         Alias("DIPU_MEM_CHECK_ENABLE_BACKTRACE", "0, 1", _flag),
     ),
     Variable("DL_TUNING", "tuning", "on, off", _flag),
+    Variable("DL_OPERATORS", "operators", "on, off", _flag),
     Variable("DL_PROBE_TIMEOUT", "probe_timeout", "seconds, above 0 and up to 3600", _seconds),
 )
 
@@ -247,6 +248,8 @@ class Config(NamedTuple):
     """``DL_DUMP_OP_ARGS``: level of detail for logging operator calls."""
     tuning: bool = True
     """``DL_TUNING``: use measured choices of implementations."""
+    operators: bool = True
+    """``DL_OPERATORS``: call operators that other wheels add to a vendor's."""
     probe_timeout: float = 30.0
     """``DL_PROBE_TIMEOUT``: timeout in seconds for one vendor library, and for one call of a
     plugin."""

@@ -1,12 +1,13 @@
-"""Validation of the descriptor that a ``dl_vendor`` hook returns."""
+"""Validation of the descriptors that the hooks ``dl_vendor`` and ``dl_operators`` return."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.descriptor import AddedOperators, VendorDescriptor
 from diopi_proto.text import printable
 from diopi_proto.trust import why_untrusted
 from dl_core.errors import PluginError, UntrustedError
@@ -62,6 +63,65 @@ def validate(answer: object) -> VendorDescriptor:
     if reason is not None:
         raise UntrustedError(f"its library {fields['library']} is not loaded: {reason}")
     return VendorDescriptor(**fields)
+
+
+def validate_added(answer: object) -> list[AddedOperators]:
+    """Return copies of the descriptors with validated fields.
+
+    :raises PluginError: it is not a sequence of descriptors, or a field is invalid.
+    :raises UntrustedError: other users can write to a library.
+    """
+    if not isinstance(answer, Sequence) or isinstance(answer, str):
+        raise PluginError(
+            f"dl_operators returned {_format(answer)}, not a sequence of diopi_proto.AddedOperators"
+        )
+    found: dict[tuple[str, str], AddedOperators] = {}
+    for each in answer:
+        one = _added(each)
+        if (one.vendor, one.name) in found:
+            raise PluginError(
+                f"dl_operators returned the name {one.name!r} twice for vendor {one.vendor!r}"
+            )
+        found[one.vendor, one.name] = one
+    return list(found.values())
+
+
+def _added(answer: object) -> AddedOperators:
+    if not isinstance(answer, AddedOperators):
+        raise PluginError(
+            f"dl_operators returned {_format(answer)}, which is not a diopi_proto.AddedOperators"
+        )
+    for field in ("name", "vendor"):
+        value = getattr(answer, field)
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            raise PluginError(
+                f"dl_operators returned {field}={_format(value)}; a name has up to 64 lower case "
+                "letters, digits, '-' and '_', of which the first is a letter"
+            )
+    priority = answer.priority
+    if (
+        not isinstance(priority, int)
+        or isinstance(priority, bool)
+        or abs(priority) > _MOST_PRIORITY
+    ):
+        raise PluginError(
+            f"dl_operators returned priority={_format(priority)}, which must be an integer up to "
+            f"{_MOST_PRIORITY}"
+        )
+    if answer.present is not None and not callable(answer.present):
+        raise PluginError(
+            f"dl_operators returned present={_format(answer.present)}, which is not callable"
+        )
+    if not isinstance(answer.library, str | Path):
+        raise PluginError(
+            f"dl_operators returned library={_format(answer.library)}, which must be a path"
+        )
+    reason = why_untrusted(answer.library)
+    if reason is not None:
+        raise UntrustedError(f"its library {answer.library} is not loaded: {reason}")
+    return AddedOperators(
+        answer.name, answer.vendor, Path(answer.library), priority, answer.present
+    )
 
 
 def _adaptor(path: object, *, legacy: bool) -> Path:

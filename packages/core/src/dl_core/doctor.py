@@ -18,6 +18,7 @@ from diopi_proto.schema import load
 from diopi_proto.trial import TriedDevice, TriedKernels
 from dl_core import first_party, frameworks, installed, selection, startup
 from dl_core._version import __version__
+from dl_core.doctor_added import AddedReport, examine_added
 from dl_core.environment import environment
 from dl_core.foreign_output import output_to_errors
 from dl_core.plugin_record import PluginRecord
@@ -85,6 +86,8 @@ class Report:
     settings: dict[str, str]
     plugins: list[PluginRecord]
     vendors: list[VendorReport]
+    added: list[AddedReport]
+    """Operators that plugins add to vendors."""
     visible: list[VisibleDevice]
     reasons: list[str]
     missing: list[str] = field(default_factory=list)
@@ -126,6 +129,15 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
     # The devices exist, but torch will not see any.
     devices = choice.devices if obstacle is None else ()
     names = {(v.name, d.index): d.name for v in vendors for d in v.devices}
+    visible = [
+        VisibleDevice(f"dl:{position}", name, index, names[name, index])
+        for position, (name, index) in enumerate(devices)
+    ]
+    with output_to_errors():
+        additions = [(a, ready.manager.present(a.record, a.added)) for a in ready.additions]
+    added, flaws_of_added = examine_added(
+        additions, ((each.device, each.vendor) for each in visible), ready.config.probe_timeout
+    )
     return Report(
         core=__version__,
         location=str(Path(__file__).parent),
@@ -135,10 +147,8 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
         settings=dict(ready.config.sources),
         plugins=ready.manager.records,
         vendors=vendors,
-        visible=[
-            VisibleDevice(f"dl:{position}", name, index, names[name, index])
-            for position, (name, index) in enumerate(devices)
-        ],
+        added=added,
+        visible=visible,
         reasons=[*ready.plan.reasons, *choice.reasons, *_autoload_off(environ, torch)],
         missing=_missing(torch, ready.vendors, ready.manager.records),
         notes=frameworks.notes() if devices else [],
@@ -147,6 +157,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
             *(text for text in ready.manager.problems if text not in ready.problems),
             *(f"vendor {v.name!r} of {v.wheel}: {v.error} {v.cure}" for v in vendors if v.error),
             *(_flaw(v, flaw) for v in vendors for flaw in v.flaws),
+            *flaws_of_added,
             *choice.problems,
             *([obstacle] if obstacle else []),
             *ready.unread,

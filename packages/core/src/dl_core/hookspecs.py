@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from diopi_proto.descriptor import VendorDescriptor
+    from diopi_proto.descriptor import AddedOperators, VendorDescriptor
     from dl_core.commands import Command
     from dl_core.contributions import Contribution
 
@@ -30,6 +30,18 @@ def dl_vendor() -> VendorDescriptor | None:
 
     Called once per process, during ``import torch``, and by ``dl doctor``. Must not load libraries
     or touch a driver. Return None if this wheel has no library for this platform.
+    """
+
+
+@hookspec
+def dl_operators() -> Sequence[AddedOperators]:  # type: ignore[empty-body]
+    """Add operators to the devices of an existing vendor, such as a faster attention.
+
+    Called once per process, during ``import torch``, and by ``dl doctor`` and ``dl conformance``.
+    Must not load libraries or touch a driver. Each element describes a library that lists
+    operators (``dl/added_operators.h``). They are called before the vendor's own, the highest
+    priority first; a call that they decline runs on the vendor's own operator. A library that
+    cannot be used gives a warning and changes nothing. An empty sequence adds nothing.
     """
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pluggy
 
-from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.descriptor import AddedOperators, VendorDescriptor
 from diopi_proto.text import printable
 from dl_core import hookspecs
 from dl_core.config import ALL, Config, read
 from dl_core.contributions import Contribution, validate_contributions
-from dl_core.descriptors import validate
+from dl_core.descriptors import validate, validate_added
 from dl_core.entry_points import Declared, read_entry_points
 from dl_core.environment import environment
 from dl_core.errors import UntrustedError, describe_error, type_name
@@ -280,6 +280,15 @@ class PluginManager:
                 self._shadow(loser, ordered[0][0], f"the vendor name {name!r}")
         return chosen
 
+    def added_operators(self) -> list[tuple[PluginRecord, AddedOperators]]:
+        """Return the operators that plugins add to vendors, in the order in which they are called:
+        by priority, then by name."""
+        found: list[tuple[PluginRecord, AddedOperators]] = []
+        for record, answer in self.call("dl_operators"):
+            check = functools.partial(validate_added, answer)
+            found += [(record, one) for one in self._guarded(record, check) or ()]
+        return sorted(found, key=lambda pair: (-pair[1].priority, pair[1].name, pair[0].name))
+
     def contributions(self, hook: str) -> list[tuple[PluginRecord, Contribution]]:
         """Return the contributions of all plugins to a hook, sorted by name; each name once.
 
@@ -298,9 +307,11 @@ class PluginManager:
                 self._shadow(loser, ordered[0][0], f"the name {name!r} in {hook}")
         return chosen
 
-    def present(self, record: PluginRecord, descriptor: VendorDescriptor) -> bool | None:
-        """Return the result of a vendor's presence check; None if it has no check. An error counts
-        as False."""
+    def present(
+        self, record: PluginRecord, descriptor: VendorDescriptor | AddedOperators
+    ) -> bool | None:
+        """Return the result of a presence check; None if there is no check. An error counts as
+        False."""
         ask = descriptor.present
         if ask is None:
             return None

@@ -130,4 +130,6 @@ def load(disable: Sequence[str], _: None) -> None:
     for record, descriptor in manager.vendors():
         manager.present(record, descriptor)
         manager.libraries(record, descriptor)
+    for record, added in manager.added_operators():
+        manager.present(record, added)
     observer.wait()

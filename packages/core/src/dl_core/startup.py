@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from dl_core import added, installed, selection
 from dl_core import config as configuration
-from dl_core import installed, selection
 from dl_core.manager import PluginManager
 from dl_core.plugin_record import PluginRecord
 from dl_core.unread_variables import describe_unread
@@ -32,6 +32,8 @@ class Preparation(NamedTuple):
     """Sentences for the user, about settings, plugins and the plan."""
     unread: Sequence[str]
     """Sentences about variables that nothing reads."""
+    additions: Sequence[added.Addition] = ()
+    """Operators that plugins add to vendors, in the order in which they are called."""
 
 
 class Outcome(NamedTuple):
@@ -75,11 +77,17 @@ def prepare(
                 descriptor.name, descriptor.priority, descriptor.accelerator, present
             )
         )
+    additions: list[added.Addition] = []
+    lost: list[str] = []
+    if config.operators:
+        additions, lost = added.collect(manager, vendors)
     gpu = installed.torch_gpu(torch, environ) if torch is not None else None
     plan = selection.plan(candidates, config.vendors, gpu)
-    problems = [*config.problems, *manager.problems, *plan.problems]
+    problems = [*config.problems, *manager.problems, *lost, *plan.problems]
     unread = describe_unread(environ)
-    return Preparation(config, manager, vendors, records, candidates, plan, problems, unread)
+    return Preparation(
+        config, manager, vendors, records, candidates, plan, problems, unread, additions
+    )
 
 
 def start(environ: Mapping[str, str]) -> Outcome:
@@ -95,7 +103,15 @@ def start(environ: Mapping[str, str]) -> Outcome:
         return Outcome(False, ready.plan.reasons, [*ready.problems, obstacle], ready.unread)
     from dl_core.torch_backend import registration
 
-    done = registration.register(ready.plan, ready.vendors, ready.records, ready.config)
+    done = registration.register(
+        ready.plan,
+        ready.vendors,
+        ready.records,
+        ready.config,
+        lambda vendor: added.usable(
+            ready.manager, [each for each in ready.additions if each.added.vendor == vendor]
+        ),
+    )
     if done.active:
         from dl_core.torch_backend import tuning
 

@@ -44,7 +44,7 @@ def one(name: str, value: int = 1) -> str:
 
 def test_all_hooks_are_tested_here_or_with_what_they_are_for() -> None:
     declared = {name for name in vars(hookspecs) if name.startswith("dl_")}
-    assert declared == {"dl_vendor", "dl_cli_commands", *HOOKS}
+    assert declared == {"dl_vendor", "dl_operators", "dl_cli_commands", *HOOKS}
     assert all(getattr(hookspecs, name).__doc__ for name in declared)
 
 
@@ -94,6 +94,56 @@ def test_invalid_contributions_are_reported_and_left_out(
     assert [c.name for _, c in manager.contributions("dl_op_tools")] == ["good"]
     (problem,) = manager.problems
     assert said in problem and "dl_op_tools returned" in problem
+
+
+ADDED = """
+        import pluggy
+        from diopi_proto import AddedOperators
+
+        @pluggy.HookimplMarker("dl")
+        def dl_operators():
+            return [BODY]
+        """
+
+
+def test_added_operators_are_sorted_by_priority_then_by_name(on_path: Wheels) -> None:
+    for plugin, body in (
+        ("b", "AddedOperators('low', 'cpu', '/libb.so', 1), AddedOperators('x', 'y', '/libb.so')"),
+        ("a", "AddedOperators('second', 'cpu', '/liba.so', 2)"),
+        ("c", "AddedOperators('first', 'cpu', '/libc.so', 2)"),
+    ):
+        on_path.add(f"dl-{plugin}", ADDED.replace("BODY", body), name=plugin)
+    manager = load()
+    found = [(record.name, added.name) for record, added in manager.added_operators()]
+    assert found == [("c", "first"), ("a", "second"), ("b", "low"), ("b", "x")]
+    assert manager.problems == []
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("3", "returned 3, which is not a diopi_proto.AddedOperators"),
+        ("AddedOperators('Big', 'cpu', '/lib.so')", "returned name='Big'"),
+        ("AddedOperators('x', 'a b', '/lib.so')", "returned vendor='a b'"),
+        ("AddedOperators('x', 'cpu', '/lib.so', 'high')", "returned priority='high'"),
+        ("AddedOperators('x', 'cpu', '/lib.so', 10**7)", "returned priority=10000000"),
+        ("AddedOperators('x', 'cpu', '/lib.so', present=3)", "returned present=3"),
+        ("AddedOperators('x', 'cpu', 3)", "returned library=3, which must be a path"),
+        ("AddedOperators('x', 'cpu', 'lib.so')", "lib.so is relative"),
+        ("*[AddedOperators('x', 'cpu', '/lib.so')] * 2", "the name 'x' twice for vendor 'cpu'"),
+    ],
+)
+def test_invalid_added_operators_are_reported_and_left_out(
+    on_path: Wheels, body: str, said: str
+) -> None:
+    on_path.add("dl-bad", ADDED.replace("BODY", body), name="bad")
+    on_path.add(
+        "dl-good", ADDED.replace("BODY", "AddedOperators('g', 'cpu', '/g.so')"), name="good"
+    )
+    manager = load()
+    assert [added.name for _, added in manager.added_operators()] == ["g"]
+    (problem,) = manager.problems
+    assert said in problem
 
 
 def test_a_name_belongs_to_one_plugin_which_may_have_others(on_path: Wheels) -> None:

@@ -12,6 +12,7 @@ from dl_core.torch_backend import _utils as _utils
 from dl_core.torch_backend import amp, memory, random, streams
 from dl_core.torch_backend._utils import current_device, device_count
 from dl_core.torch_backend.adaptors import adaptor_stats, reset_adaptor_stats
+from dl_core.torch_backend.added import added_operators
 from dl_core.torch_backend.devices import (
     DeviceProperties,
     device,
@@ -139,6 +140,7 @@ __all__ = [
     "Stream",
     "StreamContext",
     "adaptor_stats",
+    "added_operators",
     "agree_on_tuning",
     "amp",
     "autocompare",

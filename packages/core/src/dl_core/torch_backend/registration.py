@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,10 +20,13 @@ from dl_core.torch_backend import DEVICE, adaptors
 
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
+    from dl_core.added import Addition
     from dl_core.config import Config
     from dl_core.plugin_record import PluginRecord
 
 _UNNAMED = "privateuseone"
+_IN_HOST_MEMORY = "it is a library in DIOPI's own style without a runtime"
+_NEEDS_RUNTIME = "Load it over one (docs/legacy.md of dl-diopi-proto)."
 _AUTOGRAD_GRACE = 0.01
 """Timeout in seconds; a thread that waits for the GIL needs microseconds."""
 
@@ -43,11 +46,14 @@ def register(
     vendors: Mapping[str, VendorDescriptor],
     records: Mapping[str, PluginRecord],
     config: Config,
+    additions_of: Callable[[str], Sequence[Addition]] = lambda vendor: (),
 ) -> Registration:
     """Load the planned vendors and, if one has a device, register ``dl`` with torch.
 
     Without a device, torch is left unchanged: a renamed device type would become the current
     accelerator although it has no devices.
+
+    :param additions_of: function that returns the operators that plugins add to a vendor.
     """
     taken = torch._C._get_privateuse1_backend_name()
     if taken != _UNNAMED:
@@ -73,12 +79,13 @@ def register(
     for name in plan.order:
         vendor = vendors[name]
         try:
-            info, untried = _load(name, vendor, config)
+            info, untried, lost = _load(name, vendor, config, additions_of(name))
         except Exception as error:  # noqa: BLE001 - one broken vendor must not stop other vendors
             problems.append(_format_broken(records[name], name, error))
             continue
         if untried:
             problems.append(_format_untried(records[name], name, untried))
+        problems += lost
         counts[name], indices[name] = info["device_count"], info["index"]
         if plan.first_only and counts[name] > 0:
             break
@@ -96,10 +103,13 @@ def register(
     return Registration(bool(choice.devices), choice.reasons, problems, loaded)
 
 
-def _load(name: str, vendor: VendorDescriptor, config: Config) -> tuple[dict[str, Any], str]:
-    """Load the libraries of a vendor.
+def _load(
+    name: str, vendor: VendorDescriptor, config: Config, additions: Sequence[Addition]
+) -> tuple[dict[str, Any], str, list[str]]:
+    """Load the libraries of a vendor, and those that add operators to it.
 
-    :returns: facts about the vendor, and why a library was loaded without a trial; may be empty.
+    :returns: facts about the vendor, why its library was loaded without a trial, which may be
+        empty, and sentences about operators that are not added.
     """
     from dl_core import _C
 
@@ -114,11 +124,29 @@ def _load(name: str, vendor: VendorDescriptor, config: Config) -> tuple[dict[str
         reason = next(filter(None, untried), "")
         if vendor.runtime is not None:
             layer = adaptors.legacy_address(name, vendor.library)
-            return _C.load_vendor(name, str(vendor.runtime), False, layer), reason
-        if vendor.legacy:
+        else:
+            layer = adaptors.adaptor_address(name, vendor.adaptor)
+        over_table = vendor.runtime is not None or not vendor.legacy
+        if not over_table:
             _C.set_legacy_runtime(str(diopi_proto.runtime_library()))
-        adaptor = adaptors.adaptor_address(name, vendor.adaptor)
-        return _C.load_vendor(name, str(vendor.library), vendor.legacy, adaptor), reason
+        lost: list[str] = []
+        if additions:
+            from dl_core.torch_backend import added  # rarely needed
+
+            if over_table:
+                additions, lost = added.admit(admissions, additions, config.probe_timeout)
+                if additions:
+                    layer = added.bind(name, additions, layer)
+            else:
+                lost = [
+                    each.describe_omission(_IN_HOST_MEMORY, _NEEDS_RUNTIME) for each in additions
+                ]
+                additions = ()
+        library = vendor.library if vendor.runtime is None else vendor.runtime
+        info = _C.load_vendor(name, str(library), not over_table, layer)
+        if additions:
+            lost += added.problems_of(name, additions)
+        return info, reason, lost
 
 
 def _reject(problem: str) -> Registration:
