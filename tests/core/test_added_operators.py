@@ -212,6 +212,19 @@ def test_doctor_lists_them(wheels: AddedWheels) -> None:
     assert (one["plugin"], one["operators"], one["devices"]) == ("marked", ["diopiAdd"], ["dl:0"])
 
 
+def test_conformance_runs_them_and_finds_a_wrong_one(wheels: AddedWheels) -> None:
+    variables = wheels.add("marked", "MARK=1000").variables()
+    suite = "from dl_core.cli import main; main(['conformance', '--vendor', 'cpu', '--jobs', '1', "
+    cases = "'--fname', 'Add', '--only-dtype', 'float32'"
+    wrong = run(f"{suite}{cases}])", **variables).stdout
+    assert re.search(r"diopiAdd: .*: \d+ cases, such as", wrong), wrong
+    assert "operators added by marked of dl-marked 1.0: diopiAdd\n" in wrong
+    for right in (f"{suite}{cases}, '--own-operators'])", f"{suite}{cases}])"):
+        off = {} if "own" in right else {"DL_OPERATORS": "off"}
+        said = run(right, **{**variables, **off}).stdout
+        assert ", 0 failed" in said and "added by" not in said, said
+
+
 def test_profiles_name_what_ran(wheels: AddedWheels) -> None:
     code = f"""{PREPARE}
 from torch.profiler import profile, ProfilerActivity

@@ -39,8 +39,15 @@ def vendors(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     simulators = {"toy": lambda: {VARIABLE: "here"}, "lacking": missing, "none": None}
 
     class Manager:
+        @classmethod
+        def of_environment(cls) -> Manager:
+            return cls()
+
         def load(self) -> None:
             pass
+
+        def added_operators(self) -> list[Any]:
+            return []
 
         def vendors(self) -> list[Any]:
             record = SimpleNamespace(module="dl_vendor_cpu.plugin")

@@ -26,6 +26,7 @@ class Options(Protocol):
     runtime: str | None
     adaptor: str | None
     simulate: bool
+    own_operators: bool
     unguarded: bool
     known_failures: str | None
     profile: str | None
@@ -87,6 +88,11 @@ def add_options(add: Add) -> None:
         "--adaptor",
         metavar="FILE",
         help="adaptor file with conversions for its operators (default: the vendor's own)",
+    )
+    add(
+        "--own-operators",
+        action="store_true",
+        help="call only the operators of --vendor itself, not those that other wheels add",
     )
     add(
         "--unguarded",
@@ -160,7 +166,9 @@ def target_of(options: Options) -> tuple[Target, frozenset[str]]:
     if options.library:
         target = of_library(options.library, options.runtime)
     elif options.vendor:
-        target, own = of_vendor(options.vendor, options.simulate)
+        target, own = of_vendor(
+            options.vendor, options.simulate, own_operators=options.own_operators
+        )
         file = file or (str(own) if own else None)
     else:
         raise TargetError("name a library to test: --vendor NAME or --library PATH")

@@ -104,6 +104,7 @@ class Results:
             lines.append(f"{operator}: {cause}: {len(outcomes)} cases, such as {outcomes[0].name}")
             lines += [f"    {line}" for line in outcomes[0].detail.splitlines()[:8]]
         lines += self._adapted(about)
+        lines += [f"operators added by {line}" for line in about.get("adds", ())]
         lines += as_lines(model_table(self.outcomes, self.models_of), self.models)
         if about.get("device"):
             lines.append(f"device: {about['device']}")

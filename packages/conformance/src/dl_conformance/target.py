@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from diopi_proto import Vendor, load_vendor
+from diopi_proto.added import AddedLibrary
 from diopi_proto.elf import read_elf
 from diopi_proto.foreign_file import SETTINGS_BYTES, read_regular_text
 
@@ -31,6 +32,7 @@ class Target:
     :ivar adaptor: path of an adaptor file with conversions for its operators.
     :ivar simulated: environment variables that select a simulated driver.
     :ivar status: restriction that the vendor states, such as ``"experimental"``.
+    :ivar added: libraries whose operators are called before its own, in this order.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Target:
     adaptor: str | None = None
     simulated: dict[str, str] | None = None
     status: str = ""
+    added: tuple[AddedLibrary, ...] = ()
 
     def load(self) -> Vendor:
         """Load the library, with guarded memory around its tensors if ``guarded``."""
@@ -51,13 +54,22 @@ class Target:
 
             ffi = FFI()
             ffi.dlopen(self.runtime, ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
-        vendor = load_vendor(self.library, legacy=self.legacy, adaptor=self.adaptor, runtime=base)
+        vendor = load_vendor(
+            self.library,
+            legacy=self.legacy,
+            adaptor=self.adaptor,
+            runtime=base,
+            added=[AddedLibrary(*each) for each in self.added],
+        )
         if self.guarded:
             vendor.guard_calls()
         return vendor
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return the fields as data; without ``added`` if there is none."""
+        fields = asdict(self)
+        added = [list(each) for each in fields.pop("added")]
+        return {**fields, "added": added} if added else fields
 
 
 def of_library(path: str, runtime: str | None = None) -> Target:
@@ -91,11 +103,14 @@ def _has_table(library: str | Path) -> bool:
     return "dl_vendor_v1" in read_elf(Path(library)).exported
 
 
-def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
+def of_vendor(
+    name: str, simulate: bool = False, *, own_operators: bool = False
+) -> tuple[Target, Path | None]:
     """Return the library of an installed vendor, and the path of its list of known failures or
     None.
 
     :param simulate: use the vendor's simulated driver.
+    :param own_operators: leave out operators that other wheels add.
     :raises TargetError: the vendor is not installed, it has no simulator, or dl-core is missing.
     """
     found = _vendors()
@@ -116,6 +131,8 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
         # Descriptors of wheels for another release of the contract have no status.
         status=getattr(descriptor, "status", ""),
     )
+    if not own_operators:
+        target = replace(target, added=_added_to(name))
     if simulate:
         target = replace(target, simulated=_simulated(name, descriptor.simulated))
     return target, known_failures if known_failures.is_file() else None
@@ -133,6 +150,20 @@ def _vendors() -> dict[str, tuple[Any, Any]]:
     manager = PluginManager()
     manager.load()
     return {descriptor.name: (record, descriptor) for record, descriptor in manager.vendors()}
+
+
+def _added_to(vendor: str) -> tuple[AddedLibrary, ...]:
+    """Return the libraries with operators for a vendor that torch would use too."""
+    from dl_core import added
+    from dl_core.config import read
+    from dl_core.manager import PluginManager
+
+    if not read(os.environ).operators:
+        return ()
+    manager = PluginManager.of_environment()
+    manager.load()
+    additions, _ = added.collect(manager, [vendor])
+    return tuple(each.library for each in added.usable(manager, additions))
 
 
 def way_out(name: str | None, simulate: bool) -> str:

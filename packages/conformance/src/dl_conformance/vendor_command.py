@@ -66,7 +66,7 @@ def _target(text: str, simulate: bool) -> Target:
         if not Path(text).is_file():
             raise TargetError(f"{text}: no such file; build the library first")
         return of_library(text)
-    return of_vendor(text, simulate)[0]
+    return of_vendor(text, simulate, own_operators=True)[0]
 
 
 def _show(target: Target, verdict: Verdict) -> None:

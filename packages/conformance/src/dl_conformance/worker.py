@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from diopi_proto import Vendor
+from diopi_proto.added import describe
 
 from .absence import absence
 from .adapted import conversions
@@ -97,11 +98,13 @@ class Cases:
         if reason is not None:
             return {NO_DEVICE: reason}
         self.worked = works(vendor)
-        about = {
+        about: dict[str, Any] = {
             "name": vendor.name,
             "version": vendor.version,
             "device": describe_device(vendor),
         }
         if vendor.adaptor is not None:
             about["adapted"] = vendor.adaptor.summary()
+        if self.target.added:
+            about["adds"] = describe(vendor.added_operators())
         return about
