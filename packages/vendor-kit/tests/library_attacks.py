@@ -10,7 +10,7 @@ from pathlib import Path
 from dl_vendor_kit.library.__main__ import main
 
 FINDING = re.compile(r"[^:]+:[1-9][0-9]*: [^:].*?: .*\S")
-SUMMARY = re.compile(r"[1-9][0-9]* findings?; nothing is written")
+SUMMARY = re.compile(r"[1-9][0-9]*( or more)? findings?; nothing is written")
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:

@@ -9,7 +9,7 @@ from diopi_proto.text import write_error, write_output
 
 from .check import check
 from .loading import load
-from .located import DataError
+from .located import MOST_FINDINGS, DataError
 from .outputs import outputs, stale_outputs
 from .writing import OutputError, outputs_that_differ, remove_output, write_outputs
 
@@ -32,15 +32,18 @@ def main(argv: list[str] | None = None) -> int:
     folder: Path = arguments.folder
     try:
         checked = check(load(folder))
-        wanted = outputs(checked)
+        found = checked.findings
+        # What is wrong cannot be generated.
+        wanted = {} if found else outputs(checked)
     except DataError as error:
         write_error(f"{error}\n")
         return 1
-    for finding in checked.findings:
+    for finding in found[:MOST_FINDINGS]:
         write_error(f"{finding}\n")
-    if checked.findings:
-        count = len(checked.findings)
-        write_error(f"{count} finding{'s' if count > 1 else ''}; nothing is written\n")
+    if found:
+        count = len(found)
+        more = " or more" if count >= MOST_FINDINGS else ""
+        write_error(f"{count}{more} finding{'s' if count > 1 else ''}; nothing is written\n")
         return 1
     if arguments.findings:
         return 0

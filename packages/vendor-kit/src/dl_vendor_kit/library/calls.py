@@ -37,8 +37,8 @@ def check_call(state: CaseState, text: Text, subject: str, scope: Scope) -> Chec
                 f"call one of {', '.join(f'@{name}' for name in actions)}",
             )
         inner = f"{subject}, @{step.call.function}"
-        state.check_read(text, inner, action.reads)
-        state.write(text, inner, "an argument", action.roots)
+        state.check_read(text, inner, action.reads, step.condition)
+        state.write(text, inner, "an argument", action.roots, step.condition)
         return CheckedCall(None, (action.code,), condition)
     function = state.function(step.call.function, text.where, subject)
     wanted = targets(state.library, function)
@@ -52,7 +52,7 @@ def check_call(state: CaseState, text: Text, subject: str, scope: Scope) -> Chec
             "given; give those",
         )
     codes = tuple(
-        _argument(state, text, subject, function, target, expression, scope)
+        _argument(state, text, subject, function, target, expression, scope, step.condition)
         for target, expression in zip(wanted, given, strict=True)
     )
     return CheckedCall(function, codes, condition)
@@ -123,6 +123,7 @@ def _argument(
     target: Target,
     expression: Expression,
     scope: Scope,
+    condition: Expression | None,
 ) -> str:
     inner = f"{subject}, {function.name}, argument {target.argument.name}"
 
@@ -136,9 +137,9 @@ def _argument(
     conversion = guard(text, inner, work)
     _check_dtype(state, text, inner, target, conversion)
     if target.argument.needs_elements:
-        state.check_read(text, inner, conversion.roots)
+        state.check_read(text, inner, conversion.roots, condition)
     if target.argument.writes:
-        state.write(text, inner, "this argument", conversion.roots)
+        state.write(text, inner, "this argument", conversion.roots, condition)
     return conversion.code
 
 

@@ -13,6 +13,8 @@ from .lowered import Lowered
 from .model import Library, Text
 from .parameters import is_input, kind_of
 from .signatures import Function
+from .syntax import Expression
+from .writes import Writes
 
 _T = TypeVar("_T")
 _SHOWN = 80
@@ -25,6 +27,7 @@ class CaseState:
     :ivar kinds: kinds of the operator's parameters; None: expressions cannot use it.
     :ivar used: parameters that the case uses.
     :ivar written: parameters and temporaries that it writes.
+    :ivar writes: the conditions under which it writes them.
     :ivar dtype_of: temporaries whose dtype is known.
     """
 
@@ -35,6 +38,7 @@ class CaseState:
         self.kinds = {p.name: kind_of(p) for p in self.parameters}
         self.used: set[str] = set()
         self.written: set[str] = set()
+        self.writes = Writes()
         self.dtype_of: dict[str, str] = {}
 
     def names(self) -> dict[str, Lowered]:
@@ -91,8 +95,15 @@ class CaseState:
             known = [each for each, kind in self.kinds.items() if kind in kinds]
             raise DataError(where, subject, f"{key}: {unknown_name(name, 'a tensor', known)}")
 
-    def write(self, text: Text, subject: str, what: str, roots: frozenset[str]) -> None:
-        """Record what a call writes.
+    def write(
+        self,
+        text: Text,
+        subject: str,
+        what: str,
+        roots: frozenset[str],
+        condition: Expression | None,
+    ) -> None:
+        """Record what a call with a condition writes.
 
         :raises DataError: the operator may not write it.
         """
@@ -106,17 +117,30 @@ class CaseState:
                     "output or a temporary",
                 )
         self.written |= roots
+        self.writes.add(roots, condition)
 
-    def check_read(self, text: Text, subject: str, roots: frozenset[str]) -> None:
-        """Check that what a call reads was written."""
-        for root in sorted(roots - self.written):
+    def check_read(
+        self, text: Text, subject: str, roots: frozenset[str], condition: Expression | None
+    ) -> None:
+        """Check that what a call with a condition reads was written."""
+        for root in sorted(roots):
             parameter = self._find(root)
-            if root.startswith("$") or (parameter is not None and parameter.direction == "out"):
+            is_fresh = parameter is not None and parameter.direction == "out"
+            if not is_fresh and not root.startswith("$"):
+                continue
+            if root not in self.written:
                 raise DataError(
                     text.where,
                     subject,
                     f"the function reads {root}, whose elements no earlier call has written; write "
                     "them first, or pass an input",
+                )
+            if not self.writes.is_certain(root, condition):
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"the function reads {root}, which earlier calls write only under a condition; "
+                    "read it under the same one, or write it under the opposite one as well",
                 )
 
     def _find(self, name: str) -> Parameter | None:

@@ -20,7 +20,7 @@ from .conditions import check_condition
 from .expressions import parse
 from .library_check import library_findings
 from .library_file import unknown_dtype
-from .located import DataError, Finding, close_names, quote
+from .located import MOST_FINDINGS, DataError, Finding, close_names, quote
 from .lower import lower, present_if
 from .lowered import Lowered, Scope
 from .model import Case, Data, Entry, Library, Text
@@ -38,6 +38,8 @@ def check(data: Data) -> Checked:
         findings.append(Finding(where, "operators", message))
     entries = []
     for entry in data.entries:
+        if len(findings) >= MOST_FINDINGS:
+            break
         try:
             operator = _operator(entry, schema)
         except DataError as error:
@@ -201,6 +203,13 @@ def _check_written(state: CaseState, case: Case, subject: str, unused: frozenset
                 case.where,
                 subject,
                 f"the output {name} is not written by any call; add a call that writes it",
+            )
+        if name not in unused and not state.writes.is_certain(name):
+            raise DataError(
+                case.where,
+                subject,
+                f"the output {name} is written only under a condition; write it under the opposite "
+                "one as well, or decline by 'when'",
             )
     for name, text in case.temporaries.items():
         if f"${name}" not in state.written:

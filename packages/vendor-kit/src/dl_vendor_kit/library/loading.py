@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .case_file import read_cases
 from .library_file import read_library
-from .located import DataError, Finding, Place
+from .located import MOST_FINDINGS, DataError, Finding, Place
 from .model import Data, Entry
 from .yaml_file import read
 
@@ -36,6 +36,8 @@ def load(folder: Path, shown: str | None = None) -> Data:
             data.findings.append(error.finding)
             continue
         for name, value in entries.items():
+            if len(data.findings) >= MOST_FINDINGS:
+                return data
             where = root.places[name]
             try:
                 if name in seen:

@@ -10,6 +10,9 @@ from diopi_proto.text import printable
 
 LONGEST_TEXT = 4096
 """Longest text of a value in characters; the longest expression of a real library has 304."""
+MOST_FINDINGS = 200
+"""Findings after which the rest of a description is not checked: the search for close names takes
+long if no name is right."""
 _LONGEST_NAME = 100
 """Longest name for which similar names are searched."""
 

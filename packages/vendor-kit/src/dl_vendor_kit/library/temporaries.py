@@ -22,18 +22,19 @@ def check_temporary(
 
     :raises DataError: the text does not describe a tensor.
     """
-    code = guard(text, subject, lambda: _code(state, name, text.text, scope))
+    code, viewed = guard(text, subject, lambda: _code(state, name, text.text, scope))
     literal = text.text.split(" ", 1)[0]
     if literal in DTYPES:
         state.dtype_of[f"${name}"] = literal
-    return code, Lowered("tensor", f"tmp_{name}", False, frozenset((f"${name}",)))
+    return code, Lowered("tensor", f"tmp_{name}", False, frozenset((f"${name}",)) | viewed)
 
 
-def _code(state: CaseState, name: str, text: str, scope: Scope) -> str:
+def _code(state: CaseState, name: str, text: str, scope: Scope) -> tuple[str, frozenset[str]]:
+    """Return the code that makes a temporary, and the tensors whose memory it is a view of."""
     match = _TEMPORARY.fullmatch(text)
     if text.startswith("like "):
         like = _tensor(text, 5, scope)
-        return f"call_.temporary({NS}::dtype({like}), {NS}::shape({like}))"
+        return f"call_.temporary({NS}::dtype({like}), {NS}::shape({like}))", frozenset()
     if match is None or text.startswith("@"):
         lowered = lower(parse(text), scope)
         if lowered.kind != "tensor":
@@ -42,16 +43,17 @@ def _code(state: CaseState, name: str, text: str, scope: Scope) -> str:
             )
         if lowered.roots <= set(state.kinds):
             state.written.add(f"${name}")
-        return lowered.code
+            state.writes.add([f"${name}"], None)
+        return lowered.code, lowered.roots
     dtype = lower(parse(match["dtype"]), scope)
     if dtype.kind != "dtype":
         raise ExpressionError(0, f"{match['dtype']} is not a dtype; write float32 or dtype(x)")
     rest, start = match["rest"], match.start("rest")
     if rest.startswith("like "):
         like = _tensor(text, start + 5, scope)
-        return f"call_.temporary({dtype.code}, {NS}::shape({like}))"
+        return f"call_.temporary({dtype.code}, {NS}::shape({like}))", frozenset()
     try:
-        return f"call_.temporary({dtype.code}, {_sizes(rest, scope)})"
+        return f"call_.temporary({dtype.code}, {_sizes(rest, scope)})", frozenset()
     except ExpressionError as error:
         raise ExpressionError(start + error.column, str(error)) from error
 

@@ -10,9 +10,9 @@ import yaml
 from .inputs import read_text
 from .located import DataError, Place, Scalar, Value, quote, shorten
 
-_LARGEST_FILE = 1_000_000
+_LARGEST_FILE = 200_000
 """Bytes of a file; the largest one of a real library has 9,000."""
-_MOST_VALUES = 100_000
+_MOST_VALUES = 20_000
 """Values of a file after its aliases are replaced by what they refer to."""
 _DEEPEST = 16
 """Nested lists and mappings; the format has 5."""
