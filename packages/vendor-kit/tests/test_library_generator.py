@@ -16,6 +16,7 @@ from dl_vendor_kit.library.check import check
 from dl_vendor_kit.library.expressions import ExpressionError, Name, parse, parse_step
 from dl_vendor_kit.library.loading import load
 from dl_vendor_kit.library.located import DataError
+from dl_vendor_kit.library.text import NOTICE
 from test_checks import COMPILER, FLAGS
 
 LIBRARY = """\
@@ -269,6 +270,7 @@ def test_objects_lists_and_sized_workspaces_are_passed(tmp_path: Path) -> None:
     [
         ("toyMissing", "its workspace is sized by toyMissing, which is not in the table"),
         ("toyConcat", "toyConcat, which sizes its workspace, takes count"),
+        ("toyReduce", "it sizes its own workspace; name another function"),
     ],
 )
 def test_mistake_in_a_sizing_function_is_named(
@@ -282,8 +284,8 @@ def test_mistake_in_a_sizing_function_is_named(
 def test_files_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = project(tmp_path / "toy")
     assert main([str(folder)]) == 0
-    (folder / "generated" / "softmax.gen.cpp").write_text("old")
-    (folder / "generated" / "gone.gen.cpp").write_text("old")
+    for name in ("softmax.gen.cpp", "gone.gen.cpp"):
+        (folder / "generated" / name).write_text(f"// {NOTICE}\nold")
     capsys.readouterr()
     assert main([str(folder), "--check"]) == 1
     said = capsys.readouterr().err

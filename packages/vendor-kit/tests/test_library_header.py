@@ -41,6 +41,8 @@ TYPES = "types: {const toyTensor*: tensor, toyTensor*: tensor, toyDtype_t: dtype
 INPUT = {"name": "input", "type": "const toyTensor*"}
 OUT = {"name": "out", "type": "toyTensor*", "io": "out"}
 STREAM = {"name": "stream", "type": "void*"}
+# A description without operators is an error.
+OPERATORS = {"arithmetic": "diopiAdd: {function: toy::add}\n"}
 CAST = [INPUT, {"name": "dtype", "type": "toyDtype_t"}, OUT]
 
 
@@ -59,7 +61,7 @@ def write_project(
         f"executor: toyExecutor\ndtypes: {{float32: 0}}\n{TYPES}"
         "outputs: {sources: ../generated, fake: ../fake, functions: ../functions.json}\n"
     )
-    for family, text in (operators or {}).items():
+    for family, text in (operators or OPERATORS).items():
         (library / "operators" / f"{family}.yaml").write_text(text)
     entries = ",\n".join(
         f"{json.dumps(name)}: {json.dumps({'arguments': arguments})}"

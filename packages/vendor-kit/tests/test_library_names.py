@@ -241,3 +241,19 @@ def test_numbers_as_types_of_the_library_compile(tmp_path: Path) -> None:
         command = [*COMPILER, *FLAGS, "-fsyntax-only", *folders, str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["wchar_t", "_Bool", "INT64_MAX", "UINT8_C", "DL_OK", "__neg"])
+def test_name_of_a_header_is_no_function(tmp_path: Path, name: str) -> None:
+    folder = project(tmp_path / "toy")
+    table = json.loads((folder / "signatures.json").read_text())
+    (folder / "signatures.json").write_text(json.dumps({**table, name: table["toyRelu"]}))
+    assert f"{name}: cannot be described: the generated code uses this name" in refused(folder)
+
+
+@pytest.mark.parametrize("name", ["int64_t", "DL_OK", "errno", "toy::stdin"])
+def test_name_of_a_header_is_no_namespace(tmp_path: Path, name: str) -> None:
+    folder = project(tmp_path / "toy")
+    with (folder / "library.yaml").open("a") as file:
+        file.write(f"namespace: {name}\n")
+    assert "which C++ uses; choose another name" in refused(folder)

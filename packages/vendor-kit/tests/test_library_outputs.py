@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dl_vendor_kit.library.build import generate
+from dl_vendor_kit.library.text import NOTICE
 from library_attacks import contents, refused, run
 from test_library_generator import LIBRARY, project
 
@@ -120,9 +121,23 @@ def test_generated_files_are_replaced(tmp_path: Path) -> None:
 def test_damaged_output_is_out_of_date(tmp_path: Path) -> None:
     folder = project(tmp_path / "toy")
     assert run(folder)[0] == 0
-    (folder / "generated" / "softmax.gen.cpp").write_bytes(b"\xff\xfe")
+    damaged = folder / "generated" / "softmax.gen.cpp"
+    damaged.write_bytes(damaged.read_bytes() + b"\xff\xfe")
     status, lines = run(folder, "--check")
     assert status == 1 and "softmax.gen.cpp is out of date" in lines[0]
+
+
+def test_handwritten_source_is_kept(tmp_path: Path) -> None:
+    folder = project(tmp_path / "toy")
+    (folder / "generated").mkdir()
+    own = folder / "generated" / "own.gen.cpp"
+    own.write_text("int mine;\n")
+    quoting = folder / "generated" / "quoting.gen.h"
+    quoting.write_text(f"int precious;\n// {NOTICE}\n")
+    assert run(folder)[0] == 0
+    assert own.read_text() == "int mine;\n" and quoting.is_file()
+    (folder / "generated" / "softmax.gen.cpp").write_text("int mine;\n")
+    assert "'generated/softmax.gen.cpp' exists and was not generated" in refused(folder)
 
 
 def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from .arguments import sizing_positions, targets
 from .located import Finding, Place, close_names, quote
 from .model import Library
-from .names import is_identifier, type_words
+from .names import is_defined, is_identifier, type_words
 from .signatures import Function
 from .text import opaque_types, value_types
 
@@ -62,12 +62,43 @@ def _sizing_findings(library: Library) -> Iterator[Finding]:
                 f"table{hint}; correct the name, or add the function"
             )
         else:
-            try:
-                sizing_positions(library, function)
-            except ValueError as error:
-                reason = f"{error}, which it does not take; correct the names of the arguments"
+            reason = _sizing_problem(library, function)
         if reason:
             yield Finding(_place(library, function), function.name, reason)
+
+
+def _sizing_problem(library: Library, function: Function) -> str:
+    """Return why a function of the table cannot return the size of another one's workspace."""
+    sizing = library.functions[function.workspace]
+    if sizing is function:
+        return "it sizes its own workspace; name another function"
+    try:
+        positions = sizing_positions(library, function)
+    except ValueError as error:
+        return f"{error}, which it does not take; correct the names of the arguments"
+    if "workspace" not in _kinds(library, function):
+        return (
+            "it has no argument of the kind workspace; add it, or remove 'workspace' from the entry"
+        )
+    if "workspace_result" not in _kinds(library, sizing):
+        return (
+            f"{sizing.name}, which sizes its workspace, has no argument of the kind "
+            "workspace_result; give the type of its result that kind under 'types'"
+        )
+    given = targets(library, function)
+    for target, position in zip(targets(library, sizing), positions, strict=True):
+        other = given[position]
+        of_tensor = {target.kind, other.kind} <= {"descriptor", "descriptors", "tensor", "tensors"}
+        if not of_tensor and target.kind != other.kind:
+            return (
+                f"{target.argument.name} has the type {other.argument.type}, and "
+                f"{target.argument.type} in {sizing.name}, which sizes its workspace; correct one"
+            )
+    return ""
+
+
+def _kinds(library: Library, function: Function) -> list[str | None]:
+    return [library.kind(argument.type) for argument in function.arguments]
 
 
 def _format_findings(library: Library) -> Iterator[Finding]:
@@ -113,7 +144,7 @@ def _name_findings(library: Library) -> Iterator[Finding]:
         symbols = {f"{name}{_FIRST_PHASE}": name for name in library.functions}
     for name, function in library.functions.items():
         reason = ""
-        if name in _TAKEN or name in tables:
+        if name in _TAKEN or name in tables or is_defined(name):
             reason = "the generated code uses this name"
         elif name in words:
             reason = "a type has this name"

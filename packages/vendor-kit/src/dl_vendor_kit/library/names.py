@@ -15,6 +15,12 @@ _TOKEN = re.compile(r"[A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*|\S", re.ASCII)
 _LONGEST_IDENTIFIER = 200
 # Words of cpp_words.txt that are names of the standard library and macros, not keywords.
 _NOT_KEYWORDS = frozenset(("std", "main", "linux", "unix"))
+# Types, macros and reserved names of C, C++ and the contract, which headers define.
+_DEFINED = re.compile(
+    r"u?int(_least|_fast)?(8|16|32|64)_t|u?int(ptr|max)_t|(s?size|ptrdiff|w?char|char\d+|wint)_t|"
+    r"(U?INT|S?SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)\w*_(MAX|MIN|C)|_[A-Z_]\w*|DL_\w*|"
+    r"NULL|EOF|assert|errno|std(in|out|err)"
+)
 _QUALIFIERS = frozenset(("const", "volatile"))
 _ELABORATED = frozenset(("struct", "enum", "union", "class"))
 # The types that are spelled with keywords, as sorted words.
@@ -63,6 +69,11 @@ def identifier_problem(text: str, what: str) -> str:
     )
 
 
+def is_defined(name: str) -> bool:
+    """Return True if C, C++ or the contract's headers may define a name, or reserve it."""
+    return _DEFINED.fullmatch(name) is not None
+
+
 def qualified_problem(text: str, what: str, *, rooted: bool = True) -> str:
     """Return why a text cannot be a name with namespaces, such as ``dl::chip::Vendor``.
 
@@ -79,7 +90,7 @@ def qualified_problem(text: str, what: str, *, rooted: bool = True) -> str:
 
 def namespace_problem(text: str) -> str:
     """Return why a text cannot be a namespace that the generated code opens."""
-    taken = sorted(_NOT_KEYWORDS & {*text.split("::")})
+    taken = sorted(x for x in text.split("::") if x in _NOT_KEYWORDS or is_defined(x))
     if taken:
         return f"{quote(text)} contains {taken[0]}, which C++ uses; choose another name"
     return qualified_problem(text, "a namespace", rooted=False)

@@ -16,7 +16,7 @@ OUTPUT_FOLDERS = ("sources", "fake")
 _LONGEST_NAME = 255
 """Bytes of a file's name on common file systems."""
 _NOTICE_WITHIN = 400
-"""Bytes at the beginning of a generated file that contain the notice."""
+"""Bytes of the first line of a generated file that contain the notice."""
 
 
 def target(library: Library, key: str) -> Path:
@@ -85,22 +85,21 @@ def check_files(library: Library, keys: Mapping[Path, Sequence[str]]) -> None:
                 )
         if path.exists() and not path.is_file():
             raise _error(library, key, f"{path.name} exists and is not a file; name another path")
-        if path.is_file() and not _is_generated(path):
+        if path.is_file() and not is_generated(path):
+            file = f"{given[1:-1]}/{path.name}" if key in OUTPUT_FOLDERS else given[1:-1]
             raise _error(
                 library,
                 key,
-                f"{given} exists and was not generated; remove the file, or name another path",
+                f"'{file}' exists and was not generated; remove the file, or name another path",
             )
 
 
-def _is_generated(path: Path) -> bool:
+def is_generated(path: Path) -> bool:
     """Return True if a file is an output of the generator, or empty."""
-    if ".gen." in path.name:
-        return True
     try:
         with path.open("rb") as file:
-            start = file.read(_NOTICE_WITHIN)
-        if not start or NOTICE.encode() in start:
+            first = file.readline(_NOTICE_WITHIN)
+        if not first or NOTICE.encode() in first:
             return True
         return {*json.loads(path.read_bytes())} == {"open", "functions"}
     except (OSError, ValueError, TypeError, RecursionError):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import emit, emit_fake, emit_functions, emit_page, emit_signatures, emit_table
 from .checked import Checked
-from .output_paths import OUTPUT_FOLDERS, check_files, input_files, target
+from .output_paths import OUTPUT_FOLDERS, check_files, input_files, is_generated, target
 
 
 def outputs(checked: Checked) -> dict[Path, str]:
@@ -64,5 +64,5 @@ def stale_outputs(checked: Checked, wanted: dict[Path, str]) -> list[Path]:
         for key in OUTPUT_FOLDERS
         if key in library.outputs
         for file in sorted(target(library, key).glob("*.gen.*"))
-        if file not in kept and file.is_file()
+        if file not in kept and file.is_file() and is_generated(file)
     ]
