@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         checked = check(load(folder))
         found = checked.findings
-        # What is wrong cannot be generated.
+        # Code is generated only from data without findings.
         wanted = {} if found else outputs(checked)
     except DataError as error:
         write_error(f"{error}\n")

@@ -1,4 +1,4 @@
-"""What the calls of a case write, and whether they write it for all arguments."""
+"""Tensors that the calls of a case write, and whether they do so for all arguments."""
 
 from __future__ import annotations
 
