@@ -1,4 +1,4 @@
-"""Vendor wheels of earlier releases run unchanged: under torch, in the suite, and in `dl doctor`."""
+"""Vendor wheels of earlier releases run unchanged: under torch, in the suite and in `dl doctor`."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(params=sorted(WHEELS))
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def wheel_files(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Return a folder with the files of a kept wheel."""
     with zipfile.ZipFile(FOLDER / request.param) as archive:
         archive.extractall(tmp_path)
     return tmp_path
 
 
-def run(kept: Path, *command: str) -> str:
+def run(wheel_files: Path, *command: str) -> str:
     """Run a Python command for which the kept wheel is the only vendor; return its output."""
-    path = os.pathsep.join(filter(None, [str(kept), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(wheel_files), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, *command],
         env={**os.environ, "PYTHONPATH": path, "DL_VENDORS": "onefile"},
@@ -79,22 +79,22 @@ def test_kept_wheels_are_those_of_the_releases() -> None:
     assert found == WHEELS
 
 
-def test_a_kept_vendor_runs_under_torch(kept: Path) -> None:
-    assert run(kept, "-W", "error", "-c", NATIVE).strip() == "simulated device 0"
+def test_a_kept_vendor_runs_under_torch(wheel_files: Path) -> None:
+    assert run(wheel_files, "-W", "error", "-c", NATIVE).strip() == "simulated device 0"
 
 
-def test_a_kept_vendor_passes_the_suite(kept: Path, tmp_path: Path) -> None:
+def test_a_kept_vendor_passes_the_suite(wheel_files: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     names = [part for name in OPERATORS for part in ("--fname", name)]
     options = ("--vendor", "onefile", "--sample", "4/1", "--json", str(report))
-    run(kept, "-m", "dl_conformance", *options, *names)
+    run(wheel_files, "-m", "dl_conformance", *options, *names)
     counts = json.loads(report.read_text())["counts"]
     assert counts["passed"] > 0 and counts.get("failed", 0) == 0
 
 
-def test_doctor_knows_the_kept_vendor_and_its_operators(kept: Path) -> None:
-    said = json.loads(run(kept, "-m", "dl_core", "doctor", "--json"))
+def test_doctor_knows_the_kept_vendor_and_its_operators(wheel_files: Path) -> None:
+    said = json.loads(run(wheel_files, "-m", "dl_core", "doctor", "--json"))
     (vendor,) = (each for each in said["vendors"] if each["name"] == "onefile")
-    assert vendor["library"].startswith(str(kept))
+    assert vendor["library"].startswith(str(wheel_files))
     assert vendor["operators"] > 0 and vendor["device_count"] == 2
     assert not vendor["mismatched"] and not vendor["unknown"] and not vendor["error"]

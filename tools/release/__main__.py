@@ -35,6 +35,9 @@ def main() -> int:
         metavar="NAME",
         help="projects whose sdist is built into a wheel; default: those that compile nothing",
     )
+    checking.add_argument(
+        "--complete", action="store_true", help="a project without a wheel in dist/ is a problem"
+    )
     bumping = commands.add_parser("bump", help="set the version of all packages")
     bumping.add_argument("version")
     building = commands.add_parser("core", help="build dl-core for a torch release")
@@ -52,7 +55,7 @@ def main() -> int:
             written = versions.bump(projects, arguments.version)
             print(f"{len(written)} files written; the wheels must be built again")
             return 0
-        found = check(projects, arguments.sdists)
+        found = check(projects, arguments.sdists, complete=arguments.complete)
     except declared.ReleaseError as error:
         print(error, file=sys.stderr)
         return 1
@@ -77,8 +80,15 @@ def build_core(text: str) -> int:
     return 0
 
 
-def check(projects: list[declared.Declared], chosen: list[str] | None) -> list[str]:
-    """Make all checks; return the problems."""
+def check(
+    projects: list[declared.Declared], chosen: list[str] | None, *, complete: bool
+) -> list[str]:
+    """Make all checks; return the problems.
+
+    :param chosen: the projects whose sdist is built into a wheel; None: those without C++.
+    :param complete: a project without a wheel is a problem, and not left out. `build` makes no wheel
+        where a compiler of device code is missing.
+    """
     names = {each.project.name for each in projects}
     if unknown := sorted(set(chosen or ()) - names):
         raise declared.ReleaseError(
@@ -91,7 +101,12 @@ def check(projects: list[declared.Declared], chosen: list[str] | None) -> list[s
         for each in projects
         for file in DIST.glob(f"{each.project.name.replace('-', '_')}-*.whl")
     }
-    found += [f"{name}: no wheel in dist/; run tools/nox -s build" for name in names - built.keys()]
+    for name in sorted(names - built.keys()):
+        if complete:
+            found.append(f"{name}: no wheel in dist/; run tools/nox -s build where its compiler is")
+        else:
+            say(f"{name}: left out, because dist/ has no wheel of it")
+    projects = [each for each in projects if each.project.name in built]
     say(f"{len(built)} wheels, {sum(x.stat().st_size for x in built.values()) / 1e6:.1f} MB")
     found += wheels.problems(list(built.values()))
 

@@ -1,4 +1,4 @@
-"""What the projects declare: versions in step, and the metadata that an index shows."""
+"""Declarations of the projects: versions in step, and the metadata that an index shows."""
 
 from __future__ import annotations
 

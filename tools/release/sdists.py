@@ -27,6 +27,7 @@ def commit_time() -> str:
 
 
 def _run(command: list[str], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     env = {**os.environ, EPOCH: commit_time(), "PIP_FIND_LINKS": f"{DIST} {_links()}".strip()}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env, check=False)
     if done.returncode:
