@@ -86,7 +86,7 @@ def check(
     """Make all checks; return the problems.
 
     :param chosen: the projects whose sdist is built into a wheel; None: those without C++.
-    :param complete: a project without a wheel is a problem, and not left out. `build` makes no wheel
+    :param complete: a project without a wheel is a problem, and not left out: `build` makes none
         where a compiler of device code is missing.
     """
     names = {each.project.name for each in projects}
