@@ -56,7 +56,7 @@ class ColumnGroup {
   template <class T>
   DL_DEVICE T sum_before(T mine) const {
     static_assert(sizeof(T) * kThreads <= sizeof(scratch_->bytes), "the scratch is too small");
-    if (lanes_ == kThreads) return T(0);
+    if (!kAlwaysCollective && lanes_ == kThreads) return T(0);
     T* slots = reinterpret_cast<T*>(scratch_->bytes);
     const int me = thread_index(), lane = me & (lanes_ - 1);
     barrier();  // slots of the previous collective may still be read

@@ -154,7 +154,7 @@ struct CumulativeColumn {
     const T* x = in + offsets[1];
     T* y = out + offsets[0];
     Carried before = 0;
-    if (team.lines() > 1) {
+    if (kAlwaysCollective || team.lines() > 1) {
       Carried sum = 0;
       for (int64_t i = begin; live && i < end; ++i) sum += cast<Carried>(x[i * plan.step[1]]);
       before = team.sum_before(sum);

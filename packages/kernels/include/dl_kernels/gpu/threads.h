@@ -12,6 +12,14 @@ namespace gpu {
 
 inline constexpr int kLeastWarp = 32;  // the smallest warp size of any GPU
 
+// Collectives below a condition are executed anyway, with no elements: PoCL 6 mixes up values of
+// threads at some barriers below conditions, although all threads of a block agree on them.
+#if DL_KERNELS_NO_SHUFFLES
+inline constexpr bool kAlwaysCollective = true;
+#else
+inline constexpr bool kAlwaysCollective = false;
+#endif
+
 #if !DL_KERNELS_NO_SHUFFLES
 // Return the value of the thread whose index in the warp differs by the bits of `mask` (butterfly
 // shuffle).
