@@ -29,6 +29,17 @@ CASES = [
             )
             for x, m, w, n in SHAPES
         ),
+        dict(
+            grad_output="2x3x7",
+            input="2x3x7",
+            weight=None,
+            bias=None,
+            mean="2x3x1",
+            rstd=T("2x3x1", low=0.5, high=2),
+            normalized_shape=[7],
+            grad_weight=None,
+            grad_bias=None,
+        ),
     ),
     calls(
         "LayerNormGB",
