@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from dl_autotune.command import configure, run
+from dl_autotune.kernel import load_kernel
+from dl_autotune.observers import Claim, Interval, Verdict
 from dl_autotune.runners.database import Database, StoredClaim, StoredTrial, Study
+from dl_autotune.runners.kernel_worker import Target
+from dl_autotune.runners.plan import Plan, Tuned
 from dl_autotune.spaces.recorded import read_recording
+from dl_autotune.strategies import DEFAULT
 
 GOOD = StoredTrial({"tile": 8}, "correct", "", 1.25, 1.2, 1.3, (5e-3, 5e-3), (4e-3, 4e-3))
 BAD = StoredTrial({"tile": 16}, "compile", "error: no")
@@ -136,6 +141,64 @@ def test_mistakes_are_reported(
     assert "x.py: FileNotFoundError" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--evaluations", "0", *database) == 2
     assert "evaluations=0 must be above 0" in capsys.readouterr().err
+
+
+def test_output_files_need_an_existing_folder(
+    study: Study, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = ("--database", str(path))
+    Database(path).claim(study, StoredClaim({"tile": 8}, "faster", 1.2, 1.1, 1.3, 0.0, ()))
+    source = tmp_path / "gemm.cpp"
+    source.write_text("x")
+    below = tmp_path / "missing" / "deep"
+    for words in (
+        ["report", study.key, str(below / "page.html")],
+        ["export", study.key, str(below / "t4.json")],
+        ["apply", study.key, str(source), "--output", str(below / "gemm.cpp")],
+        ["kernel", "x.py", "--report", str(below / "page.html")],
+    ):
+        assert tune(*words, *database) == 2
+        said = capsys.readouterr().err
+        assert f"cannot be written: there is no folder {below}; create it, or name" in said
+    assert not below.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], ""),
+        (["--strategy", "random"], "unused  --strategy: nothing was searched; with --again, the"),
+        (["--strategy", "random", "--seed", "3"], "unused  --strategy and --seed: nothing was"),
+        (["--seed", "0"], "unused  --seed: nothing was searched"),
+    ],
+)
+@pytest.mark.parametrize("reused", [True, False])
+def test_options_that_a_finished_study_leaves_unused_are_reported(
+    study: Study,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+    reused: bool,
+) -> None:
+    plans: list[Plan] = []
+
+    class Finished:
+        def __init__(self, target: Target, database: Database, plan: Plan, *_: object) -> None:
+            plans.append(plan)
+            self.kernel = load_kernel(Path(__file__).parent / "kernels" / "twice.py")
+
+        def run(self, *, again: bool) -> Tuned:
+            claim = Claim(Verdict.FASTER, Interval(1.5, 1.4, 1.6))
+            return Tuned(study, {"tile": 8}, claim, 2, reused=reused)
+
+    monkeypatch.setattr("dl_autotune.command.Tuner", Finished)
+    assert tune("kernel", "x.py", "--database", str(path), *words) == 0
+    found = capsys.readouterr().out
+    assert ("unused" in found) == (reused and bool(said))
+    assert not reused or said in found
+    assert plans[0].strategy == ("random" if "--strategy" in words else DEFAULT)
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     kernel.add_argument("--seconds", type=float, help="timeout of the search in seconds")
     known = ", ".join((*STRATEGIES, *OPTIONAL))
-    kernel.add_argument("--strategy", default=DEFAULT, metavar="NAME", help=f"one of {known}")
-    kernel.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
+    kernel.add_argument("--strategy", metavar="NAME", help=f"one of {known} (default: {DEFAULT})")
+    kernel.add_argument("--seed", type=int, help="seed of the search (default: 0)")
     kernel.add_argument(
         "--caches", choices=CACHES, default="warm", help="state of the caches at a launch"
     )
@@ -171,8 +171,10 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         if given is not None and given < 1:
             raise ArgumentsError(f"[tune] --{name} {given}: give 1 or more")
     demand_processes(arguments.processes)
-    demand_seed(arguments.seed)
+    seed = arguments.seed or 0
+    demand_seed(seed)
     if arguments.report:
+        demand_folder(arguments.report)
         check_free([arguments.report], arguments.force)
     if not 0 < arguments.limit < math.inf:
         raise ArgumentsError(f"[tune] --limit {arguments.limit:g}: give more than 0 seconds")
@@ -181,12 +183,12 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         arguments.vendor,
         arguments.device,
         caches=arguments.caches,
-        seed=arguments.seed,
+        seed=seed,
         limits=Limits(memory=arguments.memory << 20) if arguments.memory else Limits(),
     )
     plan = Plan(
         Budget(evaluations, arguments.seconds),
-        arguments.strategy,
+        arguments.strategy or DEFAULT,
         workers=arguments.workers,
         final_processes=arguments.processes,
         evaluation_seconds=arguments.limit,
@@ -199,9 +201,31 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         display.begin(tuner.kernel)
         tuned = tuner.run(again=arguments.again)
     write_output(_result(tuned, tuner.kernel.default, database))
+    if tuned.reused:
+        write_output(_unused(arguments))
     if not arguments.report:
         return 0
     return write_report(arguments.report, tuned.study, database, force=arguments.force)
+
+
+def _unused(arguments: argparse.Namespace) -> str:
+    """Return a line that names the options that a finished study leaves unused; else nothing."""
+    given = [f"--{name}" for name in ("strategy", "seed") if getattr(arguments, name) is not None]
+    if not given:
+        return ""
+    names = " and ".join(given)
+    return f"unused  {names}: nothing was searched; with --again, the search continues with it\n"
+
+
+def demand_folder(file: Path) -> None:
+    """
+    :raises ArgumentsError: the folder of an output file does not exist.
+    """
+    if not file.parent.exists():
+        raise ArgumentsError(
+            f"[tune] {file} cannot be written: there is no folder {file.parent}; create it, or name"
+            " another file"
+        )
 
 
 def _placement(address: str | None, workers: int) -> Placement:
@@ -236,6 +260,7 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
 
 def write_report(file: Path, study: Study, database: Database, *, force: bool) -> int:
     """Run ``dl tune report``, or write the report of ``dl tune kernel --report``."""
+    demand_folder(file)
     # The analysis needs scikit-learn, which takes a second to import.
     from .report import study_page
 
@@ -248,6 +273,7 @@ def write_report(file: Path, study: Study, database: Database, *, force: bool) -
 def apply_winner(arguments: argparse.Namespace, study: Study, database: Database) -> int:
     """Run ``dl tune apply``."""
     output = arguments.output or arguments.source
+    demand_folder(output)
     claim = database.claimed(study)
     apply(study, claim, arguments.source, output)
     assert claim is not None
@@ -257,6 +283,7 @@ def apply_winner(arguments: argparse.Namespace, study: Study, database: Database
 
 def export_trials(file: Path, study: Study, trials: list[StoredTrial], *, force: bool) -> int:
     """Run ``dl tune export``."""
+    demand_folder(file)
     write_text(file, json.dumps(as_t4(study, trials), indent=1) + "\n", force)
     write_output(f"{file}: {len(trials)} trials of {study.key}\n")
     return 0
