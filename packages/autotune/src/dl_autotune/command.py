@@ -24,6 +24,7 @@ from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
 from .show import find, show_studies
+from .simulation import SIMULATION_NOTE
 from .spaces import Config
 from .strategies import DEFAULT, OPTIONAL, STRATEGIES, Budget
 from .terminal import Display, format_values
@@ -255,6 +256,7 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
         f"default {format_values(default)}\n"
         f"best    {format_values(tuned.config)}\n"
         f"verdict {tuned.claim} ({how})\n"
+        f"{SIMULATION_NOTE if tuned.study.simulated else ''}"
     )
 
 

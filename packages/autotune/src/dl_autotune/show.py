@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diopi_proto.text import write_output
+from dl_core.simulation import LABEL
 
 from .errors import TuningError
 from .observers import Verdict
@@ -10,6 +11,8 @@ from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .terminal import format_values
 
 _MOST_TRIALS = 10
+SIMULATED = f" ({LABEL})"
+"""Label of a study of a simulated device."""
 
 
 def show_studies(key: str | None, database: Database, *, every: bool = False) -> int:
@@ -49,7 +52,7 @@ def _line(study: Study, database: Database) -> str:
     count = len(database.trials(study))
     return (
         f"{study.key}  {found.get('kernel')}:{found.get('function')}{shape} on"
-        f" {found.get('vendor')}, {count} trials, {said}\n"
+        f" {found.get('vendor')}{SIMULATED if study.simulated else ''}, {count} trials, {said}\n"
     )
 
 

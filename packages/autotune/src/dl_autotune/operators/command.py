@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from diopi_proto.text import write_error, write_output
 from dl_core.files import add_force
+from dl_core.simulation import is_marked
 
 from ..errors import ArgumentsError, TuningError
 from ..observers.load import format_load_warning
 from ..runners.database import Database
 from ..runners.device_lock import DeviceLock, in_job
+from ..simulation import SIMULATION_NOTE
 from .plan import OperatorPlan
 
 if TYPE_CHECKING:
@@ -157,7 +159,8 @@ def make_wheel(arguments: argparse.Namespace, database: Database) -> int:
     """Run ``dl tune export-wheel``."""
     from .wheel import export_wheel
 
-    choices = database.choices()
+    # Choices of simulated devices say nothing about a device.
+    choices = [each for each in database.choices() if not is_marked(each.identity)]
     path = export_wheel(
         arguments.device,
         choices,
@@ -215,7 +218,8 @@ def format_call(tuned: TunedCall) -> str:
         lines.append("verdict no significant winner: the vendor's usual choice stays")
     else:
         lines.append(f"verdict {tuned.claimed} (measured again in fresh processes)")
-    return "\n".join(lines) + "\n"
+    note = SIMULATION_NOTE if is_marked(tuned.identity) else ""
+    return "\n".join(lines) + "\n" + note
 
 
 def _shape(text: str) -> list[int]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dl_core.simulation import is_marked
 from dl_core.tuned_choices import LONGEST_CHOICE, LONGEST_KEY
 
 from ..observers.claim import Verdict
@@ -88,6 +89,11 @@ class Study:
     key: str
     identity: Mapping[str, Any]
     created: str
+
+    @property
+    def simulated(self) -> bool:
+        """True if the trials were measured on a simulated device."""
+        return is_marked(str(self.identity.get("device", "")))
 
 
 def study_of(row: Sequence[Any]) -> Study:

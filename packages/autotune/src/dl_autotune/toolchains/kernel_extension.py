@@ -11,6 +11,7 @@ import numpy as np
 
 from diopi_proto import Vendor, VendorDescriptor, VendorError, load_vendor
 from diopi_proto.host import Tensor
+from dl_core.simulation import is_simulated, mark_simulated
 
 from ..errors import TuningError
 from ..kernel import Launch
@@ -58,6 +59,7 @@ class KernelExtension:
         self.name, self.device = vendor, device
         described = descriptor_of(vendor)
         self._release = described.version
+        self._simulated = is_simulated(described)
         self._vendor = load_vendor(described.library)
         if "kernel" not in self._vendor.extensions:
             raise TuningError(f"[tune] vendor {vendor} has no kernel extension to run kernels")
@@ -76,10 +78,13 @@ class KernelExtension:
         return self._properties.languages
 
     def identity(self) -> Mapping[str, str]:
-        """Return vendor, device, architecture and compiler."""
+        """Return vendor, device, architecture and compiler. A simulated device is marked, so that
+        its studies are never those of a real device.
+        """
+        device = self._vendor.properties(self.device).name
         return {
             "vendor": f"{self.name} {self._release}",
-            "device": self._vendor.properties(self.device).name,
+            "device": mark_simulated(device) if self._simulated else device,
             "architecture": self._properties.architecture,
             "compiler": _with_version(self._properties.compiler),
         }
