@@ -214,7 +214,7 @@ def test_a_graph_without_symbols_has_the_values_of_its_expressions() -> None:
     assert total == {"out": 0, "input": 0, "dim": [5]}
     assert whole["other"]["value"] == 10
     assert float.fromhex(fraction["other"]["value"]) == 2.5
-    # A text that is no size is not a symbol.
+    # Only sizes can be symbols, and this parameter is a text.
     assert text == {"approximate": "n"}
     assert document["entries"]["main"]["values"][0]["offset"] is half  # type: ignore[index]
 
