@@ -4,6 +4,46 @@ from __future__ import annotations
 
 from step import Step
 
+_PEFT = """
+import sys
+import torch
+from peft import AutoPeftModelForCausalLM, LoraConfig, get_peft_model
+from torch.utils.data import Dataset
+from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
+
+
+class Words(Dataset):
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        words = torch.arange(index, index + 6) % 8
+        return {"input_ids": words, "labels": words}
+
+
+folder = sys.argv[1]
+config = LlamaConfig(
+    hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, vocab_size=8
+)
+base = f"{folder}/base"
+LlamaForCausalLM(config).save_pretrained(base)
+model = get_peft_model(
+    LlamaForCausalLM.from_pretrained(base),
+    LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"),
+)
+frozen = model.base_model.model.lm_head.weight.clone()
+arguments = TrainingArguments(
+    output_dir=folder, max_steps=3, save_strategy="no", report_to=[], learning_rate=0.1
+)
+Trainer(model, arguments, train_dataset=Words()).train()
+assert torch.equal(model.base_model.model.lm_head.weight.cpu(), frozen.cpu())
+assert any(x.abs().sum() > 0 for name, x in model.named_parameters() if "lora_B" in name)
+model.save_pretrained(f"{folder}/adapter")
+loaded = AutoPeftModelForCausalLM.from_pretrained(f"{folder}/adapter", device_map="auto")
+tokens = loaded.generate(input_ids=torch.tensor([[1, 2]], device=loaded.device), max_new_tokens=2)
+print(next(model.parameters()).device)
+print(tokens.device)
+"""
 _SENTENCES = """
 import sys
 from sentence_transformers import SentenceTransformer
@@ -91,7 +131,53 @@ runner = Runner(
 runner.train()
 print(*sorted(runner.model.devices))
 """
+_DEEPSPEED = """
+import deepspeed
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+config = {
+    "train_micro_batch_size_per_gpu": 4,
+    "optimizer": {"type": "AdamW", "params": {"lr": 0.01, "torch_adam": True}},
+    "zero_optimization": {"stage": STAGE},
+    "bf16": {"enabled": True},
+}
+engine, *_ = deepspeed.initialize(
+    model=model, model_parameters=model.parameters(), config=config
+)
+x = torch.rand(4, 8, device=engine.device, dtype=torch.bfloat16)
+labels = torch.tensor([0, 1, 0, 1], device=engine.device)
+for _ in range(3):
+    loss = nn.functional.cross_entropy(engine(x).float(), labels)
+    engine.backward(loss)
+    engine.step()
+print(loss.device)
+"""
+
+
+def deepspeed(stage: int) -> Step:
+    """Return a step with DeepSpeed's optimizer of a ZeRO stage, in two processes."""
+    return Step(
+        f"deepspeed_{stage}",
+        "deepspeed",
+        f"`torchrun --nproc-per-node 2 train.py`: `deepspeed.initialize(...)`, ZeRO-{stage}",
+        _DEEPSPEED.replace("STAGE", str(stage)),
+        ("-m", "torch.distributed.run", "--nproc-per-node", "2"),
+        2,
+        tested="0.19.8",
+    )
+
+
 FURTHER = [
+    Step(
+        "peft",
+        "peft",
+        "`get_peft_model(model, LoraConfig(...))`, `Trainer(...).train()`",
+        _PEFT,
+        tested="0.21.2",
+    ),
     Step(
         "sentence_transformers",
         "sentence-transformers",
@@ -106,4 +192,6 @@ FURTHER = [
         _MMENGINE,
         tested="0.10.7",
     ),
+    deepspeed(1),
+    deepspeed(2),
 ]

@@ -33,7 +33,10 @@ def autoload() -> None:
                 for package in ("lightning.pytorch", "pytorch_lightning")
             },
         },
-        after=_wrappers(),
+        after={
+            **_wrappers(),
+            "deepspeed.accelerator.real_accelerator": [_tell_deepspeed],
+        },
     )
 
 
@@ -68,6 +71,15 @@ def _tell_accelerate() -> None:
 
     if is_there():
         suggest("ACCELERATE_TORCH_DEVICE", "dl")
+
+
+def _tell_deepspeed() -> None:
+    from dl_integrations.device import is_there
+
+    if is_there():
+        from dl_integrations.deepspeed import register
+
+        register()
 
 
 def _registration(module: str, package: str) -> Callable[[], None]:
