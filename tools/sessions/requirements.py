@@ -28,4 +28,4 @@ NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nv
 DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")
 # The documentation site, and what its generated pages import from the packages' sources.
 DOCS = ("mkdocs-material", "codespell", "pyyaml", "cffi", "numpy", "pluggy", "rich", "jinja2")
-DOCS += ("typing_extensions",)
+DOCS += ("typing_extensions", 'tomli; python_version < "3.11"')
