@@ -17,7 +17,7 @@ from dl_kernels.nvcc import NvccError, architectures, find_nvcc, nvcc
 from dl_vendor_kit import include_dir
 
 VERSION = runpy.run_path("src/dl_vendor_cuda/_version.py")["__version__"]
-# The cheapest option that runs on every GPU: no machine code is made. docs/building.md has the costs.
+# The cheapest option that runs on every GPU: no machine code is made. docs/building.md lists costs.
 DEFAULT = "ptx75"
 # In addition, for products and attention: tensor cores support more types there, and copies to
 # shared memory bypass registers.

@@ -21,7 +21,7 @@ from dl_kernels.hipcc import HipccError, find_hipcc, hipcc, processors
 from dl_vendor_kit import include_dir
 
 VERSION = runpy.run_path("src/dl_vendor_rocm/_version.py")["__version__"]
-# One architecture: each additional one takes another third of the time. docs/building.md has the costs.
+# One architecture: each additional one takes another third of the time (docs/building.md).
 DEFAULT = "gfx90a"
 EMULATED = "emulated"
 # Sources of an emulated build are next to the package, in the repository only.

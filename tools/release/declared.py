@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.projects import Project, tomllib
+from tools.projects import Project
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 REQUIRED = ("name", "description", "readme", "license", "requires-python", "classifiers")
 # Texts that the licence asks for, in each sdist and wheel.

@@ -27,5 +27,7 @@ NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nv
 # Disassemblers of its machine code; cuobjdump calls nvdisasm.
 DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")
 # The documentation site, and what its generated pages import from the packages' sources.
-DOCS = ("mkdocs-material", "codespell", "pyyaml", "cffi", "numpy", "pluggy", "rich", "jinja2")
-DOCS += ("typing_extensions", 'tomli; python_version < "3.11"')
+DOCS = (
+    *("mkdocs-material", "codespell", "pyyaml", "cffi", "numpy", "pluggy", "rich", "jinja2"),
+    *("typing_extensions", 'tomli; python_version < "3.11"'),
+)
