@@ -24,13 +24,13 @@ def test_only_installed_frameworks_are_reported(there: set[str]) -> None:
     ]
 
 
-def test_the_wheel_changes_the_report(there: set[str]) -> None:
-    there.add("accelerate")
-    (without, _) = frameworks.notes()
-    assert "Accelerator() is on the CPU" in without and "pip install dl-integrations" in without
+def test_frameworks_that_know_dl_are_not_reported(there: set[str]) -> None:
+    there.update({"accelerate", "transformers"})
+    accelerate, transformers, _ = frameworks.notes()
+    assert "Accelerator() is on the CPU" in accelerate and "bf16=True" in transformers
+    assert accelerate.endswith("`pip install dl-integrations` adds dl.")
     there.add("dl-integrations")
-    (with_it, _) = frameworks.notes()
-    assert "Accelerator() is on dl" in with_it and "pip install" not in with_it
+    assert frameworks.notes() == [frameworks.CUDA]
 
 
 def test_a_distribution_is_looked_for_by_its_name() -> None:
