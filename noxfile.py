@@ -47,6 +47,7 @@ from tools.sessions.requirements import (
     DISASSEMBLERS,
     DOCS,
     FRAMEWORKS,
+    FURTHER_FRAMEWORKS,
     NVCC,
     RELEASE,
     RELEASES,
@@ -234,6 +235,22 @@ def autotune_extras(session: nox.Session) -> None:
         *("python", "-m", "pytest", *EXTRAS_OF_AUTOTUNE, *session.posargs),
         env={"PATH": os.pathsep.join([session.bin, os.environ["PATH"]]), "DL_TEST_SAMPLE": "1"},
     )
+
+
+@nox.session(name="further-frameworks", requires=["build"], default=False)
+def further_frameworks(session: nox.Session) -> None:
+    """Run first steps with frameworks that have too many requirements for `tests`."""
+    remove_our_packages(session)
+    names = (*main_job(), "dl-diopi-proto", "dl-integrations")
+    prefixes = tuple(f"{name.replace('-', '_')}-" for name in names)
+    ours = [str(path) for path in wheels() if path.name.startswith(prefixes)]
+    # DeepSpeed's operators in C++ are for other devices.
+    session.install(
+        *(*CONSTRAINTS, TORCH, *ours, *TRAIN, *FRAMEWORKS, *FURTHER_FRAMEWORKS, *TEST),
+        env={"DS_BUILD_OPS": "0"},
+    )
+    steps = ("packages/integrations/tests/test_first_steps.py", "-k", "further")
+    session.run("python", "-m", "pytest", *steps, env={"DL_VENDORS": reference_vendor()})
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
@@ -824,7 +841,8 @@ def torch_matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Run everything without sampling: checks, tests, torch releases, sanitizers, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
-    without_a_card = ("autotune-extras", "simulated", "declarations", "dicp-tests", *FAULTS)
+    extras = ("autotune-extras", "further-frameworks")
+    without_a_card = (*extras, "simulated", "declarations", "dicp-tests", *FAULTS)
     fuzzing = ("fuzz", "fuzz-operators")
     names = (*checks, *without_a_card, "sanitize", "coverage", *fuzzing, "train", *BENCHMARKS)
     # In a separate nox, because the sessions that these require read the setting, too.

@@ -15,6 +15,8 @@ RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.tom
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 # Frameworks that dl-integrations is tested with, about 30 MB; TRAIN has transformers.
 FRAMEWORKS = ("accelerate", "lightning")
+# Frameworks with too many requirements for `tests`, see `further-frameworks`.
+FURTHER_FRAMEWORKS = ("peft", "sentence-transformers", "mmengine", "diffusers", "deepspeed")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest", "towncrier")
 CHECK = (
     *("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML"),

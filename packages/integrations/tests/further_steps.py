@@ -131,6 +131,43 @@ runner = Runner(
 runner.train()
 print(*sorted(runner.model.devices))
 """
+_DIFFUSERS = """
+import sys
+import torch
+from diffusers import DDPMPipeline, DDPMScheduler, UNet2DModel
+
+torch.manual_seed(0)
+model = UNet2DModel(
+    sample_size=16, layers_per_block=1, block_out_channels=(32, 64),
+    down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+    up_block_types=("AttnUpBlock2D", "UpBlock2D"),
+)
+DDPMPipeline(model, DDPMScheduler(num_train_timesteps=10)).save_pretrained(sys.argv[1])
+
+
+def images(device):
+    pipeline = DDPMPipeline.from_pretrained(sys.argv[1]).to(device)
+    generator = torch.Generator("cpu").manual_seed(1)
+    return pipeline, pipeline(generator=generator, num_inference_steps=3, output_type="np").images
+
+
+pipeline, made = images(torch.accelerator.current_accelerator())
+assert abs(made - images("cpu")[1]).max() < 1e-5
+optimizer = torch.optim.AdamW(pipeline.unet.parameters(), lr=1e-3)
+x = torch.randn(2, 3, 16, 16, device=pipeline.device)
+steps = torch.tensor([1, 7], device=pipeline.device)
+noise = torch.randn_like(x)
+noisy = pipeline.scheduler.add_noise(x, noise, steps)
+losses = []
+for _ in range(3):
+    loss = (pipeline.unet(noisy, steps).sample - noise).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+assert losses[-1] < losses[0]
+print(loss.device)
+"""
 _DEEPSPEED = """
 import deepspeed
 import torch
@@ -191,6 +228,14 @@ FURTHER = [
         "`Runner(...).train()` with `ProfilerHook`, layers of MobileNet v2",
         _MMENGINE,
         tested="0.10.7",
+    ),
+    Step(
+        "diffusers",
+        "diffusers",
+        "`DDPMPipeline.from_pretrained(name).to(torch.accelerator.current_accelerator())`, images "
+        "and training steps",
+        _DIFFUSERS,
+        tested="0.42.1",
     ),
     deepspeed(1),
     deepspeed(2),
