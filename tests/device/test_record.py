@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dl_torch_tests.device.kinds import KINDS
-from dl_torch_tests.device.known_failures import CRASHES, SHARED, known_on
+from dl_torch_tests.device.known_failures import CRASHES, SHARED, SOME_PROCESSORS, known_on
 from dl_torch_tests.device.run import Result, results_in, unexpected
 from dl_torch_tests.opinfo.known_failures import parse
 from dl_torch_tests.vendor_lists import VendorLists
@@ -81,6 +81,9 @@ def test_a_crash_costs_one_test(tmp_path: Path) -> None:
     [
         (result(EXP), {}, None),
         (result(EXP), {EXP: "rounds twice"}, "passes now"),
+        (result(EXP), {EXP: SOME_PROCESSORS + "rounds twice"}, None),
+        (result(EXP, "off by 1"), {EXP: SOME_PROCESSORS + "rounds twice"}, None),
+        (result(EXP, "ended", crashed=True), {EXP: SOME_PROCESSORS + "rounds twice"}, "ended"),
         (result(EXP, "off by 1"), {}, "off by 1"),
         (result(EXP, "off by 1"), {EXP: "rounds twice"}, None),
         (result(EXP, "ended", crashed=True), {EXP: "rounds twice"}, "ended"),

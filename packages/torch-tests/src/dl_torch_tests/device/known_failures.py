@@ -17,6 +17,9 @@ SHARED = Path(__file__).with_name("known_failures.txt")
 NAME = "device_known_failures.txt"
 """File name of a vendor's own list."""
 
+SOME_PROCESSORS = "on some processors: "
+"""Prefix of the cause of a failure that depends on the instructions that torch's CPU chooses."""
+
 CRASHES = "crashes: "
 """Prefix of the cause of a crash: such tests run only in a child process."""
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..opinfo.known_failures import Key, cause_of
 from ..vendor_lists import SETTING, VendorLists
-from .known_failures import CRASHES, known_on
+from .known_failures import CRASHES, SOME_PROCESSORS, known_on
 
 TESTS = ["--pyargs", "dl_torch_tests.device"]
 """The tests, as arguments of pytest."""
@@ -121,6 +121,8 @@ def unexpected(result: Result, known: dict[Key, str]) -> str | None:
     cause = cause_of(known, *result.key)
     name = " | ".join(result.key)
     if result.problem is None:
+        if cause is not None and cause.startswith(SOME_PROCESSORS):
+            return None
         return cause and f"{name} passes now: remove it from its list (listed cause: {cause})"
     if cause is None:
         return f"{name}: {result.problem}"
