@@ -11,6 +11,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState, PartialState
 from accelerate.utils import find_executable_batch_size
 from torch.utils.data import DataLoader
+from transformers import TrainingArguments
 
 from dl_integrations.accelerate import RandomState, max_memory, use_float16
 from tiny import DEVICE, Examples, build_classifier
@@ -26,6 +27,14 @@ def _fresh_state() -> Iterator[None]:
 def test_the_device_is_dl() -> None:
     assert Accelerator().device.type == "dl"
     assert PartialState().device.type == "dl"
+
+
+def test_the_cpu_is_used_if_it_is_asked_for() -> None:
+    accelerator = Accelerator(cpu=True)
+    assert accelerator.device.type == "cpu"
+    assert accelerator.prepare(torch.nn.Linear(2, 2)).weight.device.type == "cpu"
+    arguments = TrainingArguments(use_cpu=True, report_to=[])
+    assert arguments.device.type == "cpu"
 
 
 def epoch(accelerator, model, optimizer, loader) -> list[float]:

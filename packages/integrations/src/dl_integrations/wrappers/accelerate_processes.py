@@ -1,4 +1,4 @@
-"""``accelerate launch`` and ``torchrun``: the list of devices that several processes share."""
+"""``accelerate launch``, ``torchrun`` and ``cpu=True``: the devices of one or several processes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def _wrap(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         from accelerate.state import DistributedType
 
+        if cpu and self.device is not None and self.device.type == "dl":
+            import torch
+
+            # The variable with the device, which this wheel sets, precedes the argument upstream.
+            self.device = torch.device("cpu")
         found = original(self, cpu, sagemaker_dp, backend)
         rank = int(os.environ.get("LOCAL_RANK", -1))
         if found[1] != DistributedType.NO or rank < 0 or cpu or self.device is None:
@@ -40,7 +45,7 @@ WRAPPERS = [
         "PartialState._prepare_backend",
         ("1.15.0",),
         "a00b182a00eefb57",
-        "accelerate launch --num_processes 2, torchrun",
+        "accelerate launch --num_processes 2, torchrun, Accelerator(cpu=True)",
         _wrap,
     )
 ]
