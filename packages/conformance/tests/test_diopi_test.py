@@ -40,7 +40,45 @@ def test_models_are_listed_and_chosen(capsys: pytest.CaptureFixture[str]) -> Non
     first = capsys.readouterr().out.split()[0]
     assert model_of(first.upper().replace("-", "_")) == first
     assert main(["--mode", "run_test", "--model_name", "no-model", "--vendor", "cpu"]) == 2
-    assert "--model no-model: unknown model" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--model_name no-model: unknown model" in said and "--get_model_list prints" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("densenet", "densenet-121"),
+        ("swin_transformer", "swin-b"),
+        ("mask_rcnn", "mask-rcnn-r50-fpn"),
+        ("deeplabv3", "deeplabv3-r50"),
+        ("vit", "vit-b-16"),
+        ("resnet50", "resnet-50"),
+    ],
+)
+def test_families_of_models_are_known_by_their_names(name: str, model: str) -> None:
+    assert model_of(name) == model
+
+
+@pytest.mark.parametrize(
+    ("name", "operator"),
+    [
+        ("conv2d", "diopiConvolution2d"),
+        ("cross_entropy", "diopiCrossEntropyLoss"),
+        ("binary_cross_entropy_with_logits", "diopiBCEWithLogits"),
+        ("interpolate", "diopiUpsampleNearest"),
+        ("split", "diopiSplitWithSizes"),
+    ],
+)
+def test_names_of_torch_are_known(name: str, operator: str) -> None:
+    assert operator in operators_of(name)
+
+
+def test_options_without_effect_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--html_report", "--four_bytes", "--case_output_dir", "cases", "--nhwc_min_dim", "3"]
+    assert main(["--mode", "gen_case", "--fname", "relu", *options]) == 0
+    said = capsys.readouterr().out
+    for name in ("html_report", "four_bytes", "case_output_dir", "nhwc_min_dim"):
+        assert f"--{name} is not read: " in said
 
 
 def test_a_name_stands_for_its_series() -> None:

@@ -8,6 +8,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,31 @@ from .selection import SelectionError
 ALL = "all_ops"
 _FORMS = ("", "inp", "scalar", "inpscalar", "scalarinp", "backward", "inpbackward", "out")
 """Suffixes of the operators that a name of DIOPI_TEST stands for."""
+_NAMES = {
+    "binarycrossentropy": ("bceloss",),
+    "binarycrossentropywithlogits": ("bcewithlogits",),
+    "choleskyex": ("cholesky",),
+    "conv2d": ("convolution2d",),
+    "conv3d": ("convolution3d",),
+    "crossentropy": ("crossentropyloss",),
+    "interpolate": ("upsamplelinear", "upsamplenearest"),
+    "split": ("splitwithsizes",),
+}
+"""Functions of torch after which DIOPI_TEST names operators, without their underscores."""
+_NOT_READ = {
+    "html_report": "`dl conformance --html FILE` writes a page",
+    "test_cases_path": "cases are computed when they run; --fname selects operators",
+    "file_or_dir": "cases are computed when they run; --fname selects operators",
+    "case_output_dir": "cases are computed when they run, and not written",
+    "four_bytes": "the suite has cases of 32-bit integers; --filter_dtype leaves dtypes out",
+    "nhwc_min_dim": "the suite has channels-last cases of 4 and 5 dimensions",
+    "use_db": "reports are files: `dl conformance --json FILE`",
+    "db_path": "reports are files: `dl conformance --json FILE`",
+    "pytest_args": "cases run in processes of the suite's own",
+    "failure_debug_level": "failures are described in full",
+}
+"""Options of DIOPI_TEST that are accepted and have no effect, with the reason."""
+_FLAGS = frozenset(("html_report", "four_bytes", "use_db"))
 _WITHOUT_WORK = {
     "gen_data": "no baseline is generated: references are computed when a case runs",
     "gen_case": "no case is generated: cases are computed when they run",
@@ -45,6 +71,11 @@ def parser() -> argparse.ArgumentParser:
     add("--filter_dtype", nargs="*", default=[], metavar="DTYPE", help="dtypes to leave out")
     add("--nhwc", action="store_true", help="accepted: channels-last cases always run")
     add("--impl_folder", metavar="PATH", help="accepted and not read; see --known-failures")
+    for name in _NOT_READ:
+        if name in _FLAGS:
+            add(f"--{name}", action="store_true", help="accepted and not read")
+        else:
+            add(f"--{name}", metavar="VALUE", help="accepted and not read")
     vendor = os.environ.get("DL_VENDORS", "").partition(",")[0].strip()
     add("--vendor", default=vendor, metavar="NAME", help="vendor (default: first of DL_VENDORS)")
     add("--library", metavar="PATH", help="path of a library with DIOPI symbols")
@@ -59,6 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.get_model_list:
         write_output(command.models_as_text())
         return 0
+    for name, reason in _NOT_READ.items():
+        if getattr(given, name):
+            _log(f"--{name} is not read: {reason}")
     if given.mode in _WITHOUT_WORK:
         _log(f"--mode {given.mode}: {_WITHOUT_WORK[given.mode]}")
         return 0
@@ -96,7 +130,10 @@ def _options(given: argparse.Namespace) -> Iterator[str]:
     if given.known_failures:
         yield from ("--known-failures", given.known_failures)
     if given.model_name:
-        yield from ("--model", model_of(given.model_name))
+        model = model_of(given.model_name)
+        if _plain(model) != _plain(given.model_name):
+            _log(f"--model_name {given.model_name}: runs the calls of {model}")
+        yield from ("--model", model)
     yield from ("--sample", given.sample)
     operators = ["runtime"] if given.mode == "utest" else operators_of(given.fname)
     for operator in operators:
@@ -111,7 +148,8 @@ def operators_of(name: str) -> list[str]:
     """
     if name == ALL:
         return []
-    forms = {f"{_short(name)}{form}" for form in _FORMS}
+    bases = _NAMES.get(_plain(name), (_short(name),))
+    forms = {f"{base}{form}" for base in bases for form in _FORMS}
     found = [operator for operator in load() if _short(operator) in forms]
     if not found:
         near = format_suggestions(near_operators(name.replace("_", "")))
@@ -122,9 +160,20 @@ def operators_of(name: str) -> list[str]:
 def model_of(name: str) -> str:
     """Return the suite's name of a model, whose given name may be spelled differently.
 
-    The suite reports an unknown name.
+    A name of a family, such as densenet, stands for the first model that begins with it.
+
+    :raises SelectionError: the suite has no such model.
     """
-    return next((known for known in all_models() if _plain(known) == _plain(name)), name)
+    wanted = _plain(name).replace("transformer", "")
+    known = sorted(all_models())
+    exact = [each for each in known if _plain(each) == wanted]
+    found = exact or [each for each in known if _plain(each).startswith(wanted)]
+    if not wanted or not found:
+        near = format_suggestions(get_close_matches(name, known, 1))
+        raise SelectionError(
+            f"--model_name {name}: unknown model{near}; --get_model_list prints all names"
+        )
+    return found[0]
 
 
 def _plain(name: str) -> str:
