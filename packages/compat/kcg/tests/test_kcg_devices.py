@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +65,9 @@ def test_tensor_cores_are_used_where_torch_allows_their_precision(tmp_path: Path
     kernels = tmp_path / "kernels.json"
     code = f"""{START}
 import json
+import os
+import subprocess
+import sys
 def compiled():
     return gemm.compiled(names.config_of(NAME), 0)
 assert b"mma.sync" not in compiled()
@@ -146,3 +152,15 @@ def test_a_device_of_another_language_is_refused(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(gemm.KcgError, match=r"compiles kernels in ascendc, but .* cuda, hip"):
         gemm.dialect(0)
     gemm.dialect.cache_clear()
+
+
+def test_the_absence_of_a_device_is_told() -> None:
+    code = "from kcg import DeviceInfo; DeviceInfo.init_cuda([0])"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, "DL_VENDORS": "none"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "KcgError: [kcg] kernels run on the dl device, and there is none" in done.stderr

@@ -8,8 +8,10 @@ from functools import lru_cache
 
 import torch
 
+import dl_core
 from dl_autotune.toolchains import CompileError
 from dl_core import _C
+from dl_core.errors import ActivationError
 
 from .dialects import DIALECTS, Dialect
 from .errors import KcgError
@@ -67,6 +69,10 @@ def dialect(device: int) -> Dialect:
 
     :raises KcgError: the device does not exist, or compiles no language of the kernel.
     """
+    try:
+        dl_core.init()
+    except ActivationError as error:
+        raise KcgError(f"[kcg] kernels run on the dl device, and there is none. {error}") from error
     count = torch.dl.device_count()  # type: ignore[attr-defined]
     if isinstance(device, bool) or not isinstance(device, int) or not 0 <= device < count:
         raise KcgError(f"[kcg] device {device!r} does not exist; the number is {count}")
