@@ -308,3 +308,9 @@ def test_apply_feature_casts_single_functions(tmp_path: Path) -> None:
         torch.sin(x)
     assert inside.dtypes["torch.exp"][0] == torch.float32
     assert inside.dtypes["torch.sin"][0] == torch.float16
+
+
+@pytest.mark.parametrize("pair", ["float32->int32", "int64->float32", "complex64->float32"])
+def test_casts_to_another_kind_of_number_are_refused(pair: str) -> None:
+    with pytest.raises(ValueError, match="changes the kind of number"):
+        dtype_pairs(pair)

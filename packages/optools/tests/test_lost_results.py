@@ -205,12 +205,12 @@ def test_every_command_with_an_output_path_asks_for_force() -> None:
             names = {action.dest: action for action in parser._actions}
             written = {
                 name
-                for name in ("output", "json", "state", "save_baseline")
+                for name in ("output", "json", "state", "save_baseline", "report")
                 if getattr(names.get(name), "type", 0)
             }
             assert bool(written) == ("force" in names), parser.prog
             asking.update(parser.prog for _ in written)
     assert asking == {
-        *("bisect", "coverage", "one-iter compare", "tool"),
+        *("bisect", "coverage", "doctor", "one-iter compare", "tool"),
         *("bundle to-repro", "bundle to-bench", "bundle to-conformance", "bundle pack"),
     }

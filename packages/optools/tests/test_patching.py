@@ -218,6 +218,22 @@ def test_names_that_lead_nowhere_are_refused_and_nothing_stays(name: str, messag
     assert torch.add is original
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ops": 3}, "ops: 3 is not the name of a function"),
+        ({"ops": None}, "ops: None is not the name of a function"),
+        ({"ops": ["torch.add", 3]}, "ops: 3 is not the name of a function"),
+        ({"ops": "torch.add", "condition_func": 5}, "condition_func: 5 cannot be called"),
+    ],
+)
+def test_arguments_of_other_types_are_refused(arguments: Any, message: str) -> None:
+    original = torch.add
+    with pytest.raises(ValueError, match=message):
+        apply_feature(feature="seen", **arguments)
+    assert torch.add is original
+
+
 def test_unknown_features_are_refused() -> None:
     with pytest.raises(ValueError, match="'magic' is not a feature of dl-optools, which has"):
         apply_feature("torch.add", "magic")

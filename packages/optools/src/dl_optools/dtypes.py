@@ -31,7 +31,8 @@ def dtype(name: str) -> torch.dtype:
 def dtype_pairs(text: str) -> dict[torch.dtype, torch.dtype]:
     """Parse pairs of dtypes.
 
-    :raises ValueError: a part is not a pair, or a dtype occurs twice on the left.
+    :raises ValueError: a part is not a pair, its dtypes are different kinds of number, or a dtype
+        occurs twice on the left.
     """
     pairs: dict[torch.dtype, torch.dtype] = {}
     for part in split_list(text):
@@ -40,8 +41,14 @@ def dtype_pairs(text: str) -> dict[torch.dtype, torch.dtype]:
             raise ValueError(f"{part!r} is not a pair of dtypes")
         if dtype(source) in pairs:
             raise ValueError(f"{source!r} is given twice")
+        if _kind(dtype(source)) != _kind(dtype(target)):
+            raise ValueError(f"{part!r} changes the kind of number, which changes results")
         pairs[dtype(source)] = dtype(target)
     return pairs
+
+
+def _kind(of: torch.dtype) -> tuple[bool, bool]:
+    return of.is_floating_point, of.is_complex
 
 
 class CastOptions:

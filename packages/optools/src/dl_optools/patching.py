@@ -83,7 +83,8 @@ def apply_tool(ops: str | Iterable[str], tool: Tool) -> Applied:
     :param ops: as in :func:`apply_feature`.
     :raises ValueError: a name of something that cannot be called or replaced.
     """
-    names = [ops] if isinstance(ops, str) else list(ops)
+    _check_condition(tool.condition)
+    names = _names(ops)
     places = dict.fromkeys(place for name in names for place in _resolve(name))
     tool.prepare()
     applied = Applied(tool, [])
@@ -95,6 +96,33 @@ def apply_tool(ops: str | Iterable[str], tool: Tool) -> Applied:
         applied.undo()
         raise
     return applied
+
+
+def _names(ops: object) -> list[str]:
+    """Return the names in an argument of :func:`apply_feature`.
+
+    :raises ValueError: it is not a name or several.
+    """
+    names = [ops] if isinstance(ops, str) else list(ops) if isinstance(ops, Iterable) else [ops]
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ValueError(
+                f"[apply_feature] ops: {name!r} is not the name of a function; pass names such as "
+                "'torch.add'"
+            )
+    return names
+
+
+def _check_condition(condition: object) -> None:
+    """Check the argument ``condition_func``.
+
+    :raises ValueError: it cannot be called.
+    """
+    if condition is not None and not callable(condition):
+        raise ValueError(
+            f"[apply_feature] condition_func: {condition!r} cannot be called; pass a function of "
+            "the operator's arguments"
+        )
 
 
 def _resolve(name: str) -> list[tuple[Any, str]]:
