@@ -103,13 +103,15 @@ def _names(ops: object) -> list[str]:
 
     :raises ValueError: it is not a name or several.
     """
-    names = [ops] if isinstance(ops, str) else list(ops) if isinstance(ops, Iterable) else [ops]
-    for name in names:
+    given = [ops] if isinstance(ops, str) or not isinstance(ops, Iterable) else [*ops]
+    names: list[str] = []
+    for name in given:
         if not isinstance(name, str) or not name:
             raise ValueError(
                 f"[apply_feature] ops: {name!r} is not the name of a function; pass names such as "
                 "'torch.add'"
             )
+        names.append(name)
     return names
 
 
