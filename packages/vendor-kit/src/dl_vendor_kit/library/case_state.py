@@ -26,8 +26,7 @@ class CaseState:
 
     :ivar kinds: kinds of the operator's parameters; None: expressions cannot use it.
     :ivar used: parameters that the case uses.
-    :ivar written: parameters and temporaries that it writes.
-    :ivar writes: the conditions under which it writes them.
+    :ivar writes: parameters and temporaries that it writes.
     :ivar dtype_of: temporaries whose dtype is known.
     """
 
@@ -37,7 +36,6 @@ class CaseState:
         self.parameters = operator.params[1:]
         self.kinds = {p.name: kind_of(p) for p in self.parameters}
         self.used: set[str] = set()
-        self.written: set[str] = set()
         self.writes = Writes()
         self.dtype_of: dict[str, str] = {}
 
@@ -116,7 +114,6 @@ class CaseState:
                     f"the function writes {what}, and {root} is an input of the operator; pass an "
                     "output or a temporary",
                 )
-        self.written |= roots
         self.writes.add(roots, condition)
 
     def check_read(
@@ -128,7 +125,7 @@ class CaseState:
             is_fresh = parameter is not None and parameter.direction == "out"
             if not is_fresh and not root.startswith("$"):
                 continue
-            if root not in self.written:
+            if root not in self.writes:
                 raise DataError(
                     text.where,
                     subject,

@@ -130,7 +130,7 @@ def _case(state: CaseState, case: Case) -> CheckedCase:
         calls,
         each,
         workspaces,
-        {text.text: text.text in state.written for text in case.upcast},
+        {text.text: text.text in state.writes for text in case.upcast},
     )
 
 
@@ -198,7 +198,7 @@ def _unused(state: CaseState, case: Case, subject: str) -> frozenset[str]:
 def _check_written(state: CaseState, case: Case, subject: str, unused: frozenset[str]) -> None:
     """Check that the calls write all outputs and temporaries."""
     for name in required_outputs(state.operator):
-        if name not in unused and name not in state.written:
+        if name not in unused and name not in state.writes:
             raise DataError(
                 case.where,
                 subject,
@@ -212,7 +212,7 @@ def _check_written(state: CaseState, case: Case, subject: str, unused: frozenset
                 "one as well, or decline by 'when'",
             )
     for name, text in case.temporaries.items():
-        if f"${name}" not in state.written:
+        if f"${name}" not in state.writes:
             raise DataError(
                 text.where, subject, f"the temporary ${name} is never written; remove it"
             )

@@ -42,7 +42,6 @@ def _code(state: CaseState, name: str, text: str, scope: Scope) -> tuple[str, fr
                 0, "must be 'like x', 'DTYPE like x', 'DTYPE [sizes]' or a tensor"
             )
         if lowered.roots <= set(state.kinds):
-            state.written.add(f"${name}")
             state.writes.add([f"${name}"], None)
         return lowered.code, lowered.roots
     dtype = lower(parse(match["dtype"]), scope)

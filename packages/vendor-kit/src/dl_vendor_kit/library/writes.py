@@ -18,6 +18,10 @@ class Writes:
         self._always: set[str] = set()
         self._sometimes: dict[str, set[_Key]] = {}
 
+    def __contains__(self, tensor: str) -> bool:
+        """Return True if a call writes a tensor, with or without a condition."""
+        return tensor in self._always or tensor in self._sometimes
+
     def add(self, tensors: Iterable[str], condition: Expression | None) -> None:
         """Record tensors that a call with this condition writes; None: it is always made."""
         if condition is None:
