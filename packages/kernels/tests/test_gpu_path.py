@@ -142,6 +142,19 @@ def test_collectives_agree_with_loops(machine: list[Path], tmp_path: Path) -> No
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def exit_codes(program: Path) -> list[int]:
+    """Run a check with several orders of threads and return its exit codes."""
+    return [
+        subprocess.run(
+            [str(program)],
+            env={"DL_EMULATION_SEED": str(seed)},
+            capture_output=True,
+            check=False,
+        ).returncode
+        for seed in range(5)
+    ]
+
+
 @needs_compiler
 @pytest.mark.parametrize("barrier", [True, False])
 def test_collectives_through_memory_agree_with_loops_and_need_their_barrier(
@@ -152,15 +165,7 @@ def test_collectives_through_memory_agree_with_loops_and_need_their_barrier(
         remove_barrier(header, 0, tmp_path)
     shape, flag = WITHOUT_SHUFFLES
     program = build_check(tmp_path, machine_without_shuffles, flag, shape=shape)
-    codes = [
-        subprocess.run(
-            [str(program)],
-            env={"DL_EMULATION_SEED": str(seed)},
-            capture_output=True,
-            check=False,
-        ).returncode
-        for seed in range(5)
-    ]
+    codes = exit_codes(program)
     assert all(code == 0 for code in codes) == barrier
 
 
@@ -178,15 +183,7 @@ def test_a_missing_barrier_is_noticed(
 ) -> None:
     remove_barrier(header, at, tmp_path)
     program = build_check(tmp_path, machine)
-    codes = [
-        subprocess.run(
-            [str(program)],
-            env={"DL_EMULATION_SEED": str(seed)},
-            capture_output=True,
-            check=False,
-        ).returncode
-        for seed in range(5)
-    ]
+    codes = exit_codes(program)
     needed = len(set(SHAPE.split("/"))) > 1 or (header, at) not in BETWEEN_WARPS
     assert any(code != 0 for code in codes) == needed, f"barrier {at} of {header}"
 
