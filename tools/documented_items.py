@@ -80,7 +80,7 @@ def _tables(of: list[Item]) -> Iterator[str]:
         yield f"\n## {system}\n\n| item | state | test or note |\n| --- | --- | --- |\n"
         for item in of:
             if item.system == system:
-                # A call after an index is no link.
+                # A call after an index is not a link.
                 name = item.name.replace("|", "\\|").replace("](", "]\\(")
                 note = _link(item.note) if item.state == "works" else item.note
                 yield f"| {item.number}. {name} | {item.state} | {note} |\n"

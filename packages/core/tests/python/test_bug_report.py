@@ -48,10 +48,10 @@ def test_names_are_replaced_as_whole_words(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_user_without_a_name_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody() -> str:
+    def find_no_entry() -> str:
         raise OSError("no entry for this user")
 
-    monkeypatch.setattr(getpass, "getuser", nobody)
+    monkeypatch.setattr(getpass, "getuser", find_no_entry)
     assert without_names("text", {}) == "text"
 
 
