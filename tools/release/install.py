@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 from .declared import ReleaseError
+from .process import run
 
 NAMES = ("dl-core[torch]", "dl-vendor-cpu")
 # A user's first program: importing torch is enough for the device.
@@ -45,18 +45,25 @@ def install_and_train(index: str, wheels: list[Path], folder: Path) -> str:
     :param folder: where the environment is made.
     :raises ReleaseError: a step fails, or a wheel of another index was installed.
     """
-    _run(sys.executable, "-m", "venv", "--clear", str(folder))
+    # The environment's Python must not find this one's packages.
+    foreign = ("PYTHON", "VIRTUAL_ENV")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+
+    def within(*command: str) -> str:
+        return run(*command, variables=clean)
+
+    within(sys.executable, "-m", "venv", "--clear", str(folder))
     python = str(folder / "bin" / "python")
-    _run(python, "-m", "pip", "install", "--quiet", "--extra-index-url", index, *NAMES)
-    _run(python, "-m", "pip", "check")
+    within(python, "-m", "pip", "install", "--quiet", "--extra-index-url", index, *NAMES)
+    within(python, "-m", "pip", "check")
     for wheel in wheels:
         name = wheel.name.split("-")[0].replace("_", "-")
         if name not in ("dl-core", "dl-vendor-cpu", "dl-diopi-proto"):
             continue
-        installed = _run(python, "-c", RECORD, name)
+        installed = within(python, "-c", RECORD, name)
         if not _files_of(wheel) <= set(installed.splitlines()):
             raise ReleaseError(f"[release] {name} was not installed from {wheel.name}")
-    return _run(python, "-W", "error", "-c", PROGRAM).strip()
+    return within(python, "-W", "error", "-c", PROGRAM).strip()
 
 
 def _files_of(wheel: Path) -> set[str]:
@@ -65,12 +72,3 @@ def _files_of(wheel: Path) -> set[str]:
         (record,) = (x for x in archive.namelist() if x.endswith(".dist-info/RECORD"))
         lines = archive.read(record).decode().splitlines()
     return {line for line in lines if "sha256=" in line}
-
-
-def _run(*command: str) -> str:
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    if done.returncode:
-        last = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise ReleaseError(f"[release] {' '.join(command[:6])} failed:\n{last}")
-    return done.stdout

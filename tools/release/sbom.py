@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
-from .declared import ReleaseError
+from .process import run
 
 
 def write(environment: Path, file: Path) -> int:
@@ -17,9 +16,5 @@ def write(environment: Path, file: Path) -> int:
     """
     python = str(environment / "bin" / "python")
     command = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"]
-    done = subprocess.run(
-        [*command, "--output-file", str(file), python], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise ReleaseError(f"[release] cyclonedx_py: {done.stderr.strip()}")
+    run(*command, "--output-file", str(file), python)
     return len(json.loads(file.read_text(encoding="utf-8"))["components"])

@@ -7,18 +7,20 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 from tools.build_wheels import DIST
 from tools.projects import ROOT, Project
 
-from .declared import ReleaseError
+from .process import run
 
 # Time of all files in sdists and wheels, so that a second build gives the same bytes: the last
 # commit's.
 EPOCH = "SOURCE_DATE_EPOCH"
 
 
+@cache
 def commit_time() -> str:
     """Return the time of the last commit in seconds; that of 2026 outside of a git checkout."""
     command = ["git", "log", "-1", "--format=%ct"]
@@ -27,16 +29,14 @@ def commit_time() -> str:
 
 
 def _run(command: list[str], folder: Path) -> None:
+    """Run a build in a folder, which is made, with the wheels of ``dist/`` as an index."""
     folder.mkdir(parents=True, exist_ok=True)
-    env = {**os.environ, EPOCH: commit_time(), "PIP_FIND_LINKS": f"{DIST} {_links()}".strip()}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env, check=False)
-    if done.returncode:
-        last = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
-        raise ReleaseError(f"[release] {' '.join(command)} failed in {folder}:\n{last}")
-
-
-def _links() -> str:
-    return os.environ.get("PIP_FIND_LINKS", "")
+    links = f"{DIST} {os.environ.get('PIP_FIND_LINKS', '')}".strip()
+    run(
+        *command,
+        folder=folder,
+        variables={**os.environ, EPOCH: commit_time(), "PIP_FIND_LINKS": links},
+    )
 
 
 def build_sdist(project: Project, target: Path) -> Path:

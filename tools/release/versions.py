@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import datetime
 import re
-import subprocess
 import sys
 
 from tools.projects import ROOT
 
 from .declared import Declared, ReleaseError
+from .process import run
 
 VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 _PARTS = re.compile(r"([\d.]+?)(?:(a|b|rc)(\d+))?")
@@ -57,9 +57,7 @@ def _assemble(project: Declared, version: str, date: str) -> None:
     folder = project.project.folder
     command = [sys.executable, "-m", "towncrier", "build", "--yes", "--version", version]
     command += ["--date", date, "--config", str(ROOT / "towncrier.toml"), "--dir", str(folder)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ReleaseError(f"[release] towncrier: {project.project.name}: {done.stderr.strip()}")
+    run(*command, folder=folder)
     changes = folder / "CHANGELOG.md"
     # towncrier leaves empty lines above the title.
     changes.write_text(changes.read_text(encoding="utf-8").lstrip(), encoding="utf-8")
