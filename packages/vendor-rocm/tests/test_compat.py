@@ -25,4 +25,4 @@ def test_a_kernel_is_tuned_by_mskpp(compiling: SimulatedVendor, tmp_path: Path) 
         pytest.skip("mskpp is not installed")
     shared = runpy.run_path(str(DEVICES.parents[2] / "mskpp" / "tests" / "test_mskpp_devices.py"))
     lines = compiling.run(shared["brief_program"](tmp_path)).splitlines()
-    assert "Best config: No.1" in lines and "rocm:0, Fake 0" in lines
+    assert "Best config: No.1" in lines and "rocm:0, Fake 0 (simulated)" in lines
