@@ -18,6 +18,11 @@ ROW = re.compile(
     r"^\| \[`(packages/[\w/-]+)`\]\(\.\./\.\./(packages/[\w/-]+)\) \| (.+) \|$", re.MULTILINE
 )
 
+MAXIMUM_LINES = 100
+"""Maximum length of a package's README: what it is, installation, an example and links."""
+MAXIMUM_LINES_OF_FIRST = 120
+"""Maximum length of README.md of the repository: about two screens."""
+
 Row = tuple[str, str, str]
 """Name of the wheel, import name, and one-line summary."""
 
@@ -82,6 +87,32 @@ def test_paths_that_are_named_are_there(document: str) -> None:
     linked = set(re.findall(r"\]\(((?!http)[^)#]+)\)", text))
     assert {path for path in named | linked if not list(ROOT.glob(path))} == set()
     assert len(named | linked) > 5
+
+
+def long_readmes(root: Path) -> dict[str, int]:
+    """Return the READMEs that exceed their maximum length, with their numbers of lines."""
+    found = {}
+    folders = ("packages/**", "examples/**", "tests/**", ".")
+    for path in sorted(path for folder in folders for path in root.glob(f"{folder}/README.md")):
+        name = path.relative_to(root).as_posix()
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > (MAXIMUM_LINES_OF_FIRST if name == "README.md" else MAXIMUM_LINES):
+            found[name] = lines
+    return found
+
+
+def test_readmes_are_short() -> None:
+    assert long_readmes(ROOT) == {}
+
+
+def test_a_long_readme_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "packages" / "x").mkdir(parents=True)
+    (tmp_path / "README.md").write_text("line\n" * 121)
+    (tmp_path / "packages" / "x" / "README.md").write_text("line\n" * 101)
+    assert long_readmes(tmp_path) == {"README.md": 121, "packages/x/README.md": 101}
+    (tmp_path / "README.md").write_text("line\n" * 120)
+    (tmp_path / "packages" / "x" / "README.md").write_text("line\n" * 100)
+    assert long_readmes(tmp_path) == {}
 
 
 def test_sessions_name_no_vendor() -> None:

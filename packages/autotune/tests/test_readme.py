@@ -1,4 +1,4 @@
-"""The examples in README.md work as described."""
+"""The examples in README.md and in docs/ work as described."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "packages" / "autotune" / "README.md").read_text(encoding="utf-8")
+PACKAGE = ROOT / "packages" / "autotune"
+EXAMPLES = [
+    example
+    for path in (PACKAGE / "README.md", *sorted((PACKAGE / "docs").glob("*.md")))
+    for example in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+]
 
 
-@pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_prints_what_it_says(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
