@@ -93,7 +93,7 @@ constexpr lib::ArgumentFacts k_aclnnAddmm[] = {
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()}};
 constexpr lib::ArgumentFacts k_aclnnAdds[] = {
     {"self", true, false, true, 0x19f57, 0, -1, lib::ArgumentFacts::kNo},
     {"other", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -182,7 +182,7 @@ constexpr lib::ArgumentFacts k_aclnnAvgPool2d[] = {
     {"ceilMode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"countIncludePad", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"divisorOverride", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()},
     {"out", false, true, true, 0x1300, 3, 4, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnAvgPool2dBackward[] = {
     {"gradOutput", true, false, true, 0x1300, 3, 4, lib::ArgumentFacts::kNo},
@@ -193,7 +193,7 @@ constexpr lib::ArgumentFacts k_aclnnAvgPool2dBackward[] = {
     {"ceilMode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"countIncludePad", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"divisorOverride", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()},
     {"gradInput", false, true, true, 0x1300, 3, 4, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnAvgPool3d[] = {
     {"self", true, false, true, 0x1300, 4, 5, lib::ArgumentFacts::kNo},
@@ -221,12 +221,12 @@ constexpr lib::ArgumentFacts k_aclnnBaddbmm[] = {
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x1300, 3, 3, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()}};
 constexpr lib::ArgumentFacts k_aclnnBatchMatMul[] = {
     {"self", true, false, true, 0x1300, 3, 3, lib::ArgumentFacts::kNo},
     {"mat2", true, false, true, 0x1300, 3, 3, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x1300, 3, 3, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()}};
 constexpr lib::ArgumentFacts k_aclnnBatchNorm[] = {
     {"input", true, false, true, 0x1300, 2, 8, lib::ArgumentFacts::kNo},
     {"weight", true, false, true, 0x1300, 1, 1, lib::ArgumentFacts::kNo},
@@ -426,7 +426,7 @@ constexpr lib::ArgumentFacts k_aclnnConvolution[] = {
     {"outputPadding", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"groups", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"output", false, true, true, 0x1300, 3, 5, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()}};
 constexpr lib::ArgumentFacts k_aclnnConvolutionBackward[] = {
     {"gradOutput", true, false, true, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"input", true, false, true, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
@@ -437,9 +437,9 @@ constexpr lib::ArgumentFacts k_aclnnConvolutionBackward[] = {
     {"dilation", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"transposed", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"outputPadding", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"groups", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"groups", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"outputMask", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()},
     {"gradInput", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"gradWeight", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"gradBias", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
@@ -537,8 +537,8 @@ constexpr lib::ArgumentFacts k_aclnnEmbedding[] = {
 constexpr lib::ArgumentFacts k_aclnnEmbeddingDenseBackward[] = {
     {"grad", true, false, true, 0x1300, 2, 8, lib::ArgumentFacts::kNo},
     {"indices", true, false, true, 0xf57, 1, 8, lib::ArgumentFacts::kNo},
-    {"numWeights", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"paddingIdx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"numWeights", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<uint64_t>()},
+    {"paddingIdx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<uint64_t>()},
     {"scaleGradByFreq", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnEmbeddingRenorm[] = {
@@ -926,7 +926,7 @@ constexpr lib::ArgumentFacts k_aclnnInplaceBaddbmm[] = {
     {"batch2", true, false, true, 0x1300, 3, 3, lib::ArgumentFacts::kNo},
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()}};
 constexpr lib::ArgumentFacts k_aclnnInplaceBernoulli[] = {
     {"selfRef", true, true, true, 0x1f57, 0, 8, lib::ArgumentFacts::kNo},
     {"prob", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -1150,8 +1150,8 @@ constexpr lib::ArgumentFacts k_aclnnInplaceUniform[] = {
     {"selfRef", true, true, true, 0x1757, 0, 8, lib::ArgumentFacts::kNo},
     {"from", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"to", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"seed", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"offset", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"seed", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<uint64_t>()},
+    {"offset", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<uint64_t>()}};
 constexpr lib::ArgumentFacts k_aclnnInplaceZero[] = {
     {"selfRef", true, true, true, 0x19f5f, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnLayerNorm[] = {
@@ -1284,7 +1284,7 @@ constexpr lib::ArgumentFacts k_aclnnMatmul[] = {
     {"self", true, false, true, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"mat2", true, false, true, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()}};
 constexpr lib::ArgumentFacts k_aclnnMatmulAllReduce[] = {
     {"x1", true, false, false, 0x1100, 2, 3, lib::ArgumentFacts::kNo},
     {"x2", true, false, false, 0x1100, 2, 2, lib::ArgumentFacts::kNo},
@@ -1384,7 +1384,7 @@ constexpr lib::ArgumentFacts k_aclnnMm[] = {
     {"self", true, false, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
     {"mat2", true, false, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
     {"out", false, true, true, 0x1300, 2, 2, lib::ArgumentFacts::kNo},
-    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"cubeMathType", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int8_t>()}};
 constexpr lib::ArgumentFacts k_aclnnMseLoss[] = {
     {"self", true, false, true, 0x1300, 1, 8, lib::ArgumentFacts::kNo},
     {"target", true, false, true, 0x1300, 1, 8, lib::ArgumentFacts::kNo},
@@ -1470,7 +1470,7 @@ constexpr lib::ArgumentFacts k_aclnnNpuFormatCast[] = {
     {"dstTensor", true, false, true, 0x1333, 4, 8, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnOneHot[] = {
     {"self", true, false, true, 0x52, 1, 7, lib::ArgumentFacts::kNo},
-    {"numClasses", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"numClasses", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"onValue", true, false, true, 0x353, 1, 8, lib::ArgumentFacts::kNo},
     {"offValue", true, false, true, 0x353, 1, 8, lib::ArgumentFacts::kNo},
     {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -1754,7 +1754,7 @@ constexpr lib::ArgumentFacts k_aclnnThreeInterpolateBackward[] = {
     {"grad_x", true, false, true, 0x300, 0, -1, lib::ArgumentFacts::kNo},
     {"idx", true, false, true, 0x50, 0, -1, lib::ArgumentFacts::kNo},
     {"weight", true, false, true, 0x300, 0, -1, lib::ArgumentFacts::kNo},
-    {"m", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"m", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"grad_y", false, true, true, 0x300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_aclnnThreshold[] = {
     {"self", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},

@@ -66,7 +66,7 @@ constexpr lib::ArgumentFacts k_cnnlAddcmul[] = {
 constexpr int8_t s_cnnlAddcmul[] = {0, 2, 3};
 constexpr lib::ArgumentFacts k_cnnlArange_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"start", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"step", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -88,8 +88,8 @@ constexpr lib::ArgumentFacts k_cnnlBatchMatMulBCast_v2[] = {
 constexpr lib::ArgumentFacts k_cnnlBatchNormBackward_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"activation_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"bnOps", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlBatchNormMode_t>()},
+    {"bnOps", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlBatchNormOps_t>()},
     {"alpha_data_diff", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"beta_data_diff", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"alpha_param_diff", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -115,7 +115,7 @@ constexpr lib::ArgumentFacts k_cnnlBatchNormBackward_v2[] = {
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"reservespace", false, true, false, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"reservespace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"reservespace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<size_t>()}};
 constexpr int8_t s_cnnlBatchNormBackward_v2[] = {7};
 constexpr lib::ArgumentFacts k_cnnlBatchNormForwardInference[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -134,8 +134,8 @@ constexpr lib::ArgumentFacts k_cnnlBatchNormForwardInference[] = {
 constexpr lib::ArgumentFacts k_cnnlBatchNormForwardTraining_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"activation_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"bnOps", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlBatchNormMode_t>()},
+    {"bnOps", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlBatchNormOps_t>()},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -156,13 +156,13 @@ constexpr lib::ArgumentFacts k_cnnlBatchNormForwardTraining_v2[] = {
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"reservespace", false, true, false, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"reservespace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"reservespace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<size_t>()}};
 constexpr int8_t s_cnnlBatchNormForwardTraining_v2[] = {5};
 constexpr lib::ArgumentFacts k_cnnlBiasAddBackward_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
@@ -170,7 +170,7 @@ constexpr lib::ArgumentFacts k_cnnlBiasAddBackward_v2[] = {
 constexpr int8_t s_cnnlBiasAddBackward_v2[] = {0, 2, 1};
 constexpr lib::ArgumentFacts k_cnnlBitCompute_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"optype", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"optype", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlBitComputeOp_t>()},
     {"input1_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input1", true, false, false, 0x817, 0, -1, lib::ArgumentFacts::kNo},
     {"input2_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -184,7 +184,7 @@ constexpr lib::ArgumentFacts k_cnnlCastDataType[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1b57, 0, -1, lib::ArgumentFacts::kNo},
-    {"cast_type", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"cast_type", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlCastDataType_t>()},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"output", false, true, false, 0x1b57, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlCeil[] = {
@@ -195,8 +195,8 @@ constexpr lib::ArgumentFacts k_cnnlCeil[] = {
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlConcat[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"concat_num", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"concat_num", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"inputs_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptors},
     {"inputs", true, false, false, 0x1f57, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
@@ -212,7 +212,7 @@ constexpr lib::ArgumentFacts k_cnnlConvolutionBackwardData[] = {
     {"diff_y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"diff_y", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"conv_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlConvolutionBwdDataAlgo_t>()},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -227,7 +227,7 @@ constexpr lib::ArgumentFacts k_cnnlConvolutionBackwardFilter[] = {
     {"diff_y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"diff_y", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"conv_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlConvolutionBwdFilterAlgo_t>()},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -237,7 +237,7 @@ constexpr int8_t s_cnnlConvolutionBackwardFilter[] = {1, 2, 6, 3, 4};
 constexpr lib::ArgumentFacts k_cnnlConvolutionForward[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"conv_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlConvolutionForwardAlgo_t>()},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
@@ -259,7 +259,7 @@ constexpr lib::ArgumentFacts k_cnnlCopy[] = {
     {"output", false, true, true, 0x1f57, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlCos_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -268,10 +268,10 @@ constexpr lib::ArgumentFacts k_cnnlCumsum_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"exclusive", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"reverse", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlNanPropagation_t>()},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"output", false, true, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
@@ -279,7 +279,7 @@ constexpr lib::ArgumentFacts k_cnnlCumsum_v2[] = {
 constexpr int8_t s_cnnlCumsum_v2[] = {0, 1};
 constexpr lib::ArgumentFacts k_cnnlDiv_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -291,7 +291,7 @@ constexpr lib::ArgumentFacts k_cnnlDiv_v2[] = {
 constexpr int8_t s_cnnlDiv_v2[] = {1, 2, 3};
 constexpr lib::ArgumentFacts k_cnnlEmbeddingBackward[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"padding_idx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"padding_idx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"scale_grad_by_freq", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"indices", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
@@ -308,21 +308,21 @@ constexpr lib::ArgumentFacts k_cnnlEmbeddingForward_v2[] = {
     {"filter", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"indices", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
-    {"padding_idx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"padding_idx", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"max_norm", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"norm_type", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"output", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlErf_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlExp_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -335,7 +335,7 @@ constexpr lib::ArgumentFacts k_cnnlExpand[] = {
     {"output", false, true, true, 0x1f57, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlFill_v3[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"pointer_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"pointer_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlPointerMode_t>()},
     {"value", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"output", false, true, false, 0x1f57, 0, -1, lib::ArgumentFacts::kNo}};
@@ -347,7 +347,7 @@ constexpr lib::ArgumentFacts k_cnnlFloor[] = {
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlGather_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -381,7 +381,7 @@ constexpr lib::ArgumentFacts k_cnnlGetBiasAddBackwardWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetBitComputeWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -391,7 +391,7 @@ constexpr lib::ArgumentFacts k_cnnlGetBitComputeWorkspaceSize[] = {
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetConcatWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"concat_num", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"concat_num", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetConvolutionBackwardDataWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -399,7 +399,7 @@ constexpr lib::ArgumentFacts k_cnnlGetConvolutionBackwardDataWorkspaceSize[] = {
     {"diff_y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"conv_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"diff_x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
-    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlConvolutionBwdDataAlgo_t>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetConvolutionBackwardFilterWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -407,7 +407,7 @@ constexpr lib::ArgumentFacts k_cnnlGetConvolutionBackwardFilterWorkspaceSize[] =
     {"diff_y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"diff_w_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"conv_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlConvolutionBwdFilterAlgo_t>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetConvolutionForwardWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -416,12 +416,12 @@ constexpr lib::ArgumentFacts k_cnnlGetConvolutionForwardWorkspaceSize[] = {
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"bias_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"conv_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algo", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlConvolutionForwardAlgo_t>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetCumsumWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetDivWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -440,24 +440,24 @@ constexpr lib::ArgumentFacts k_cnnlGetGatherWorkspaceSize[] = {
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
-    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetIndexPutWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"indices_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptors},
-    {"indices_dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"indices_dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"value_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"accumulate", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetLayerNormBackwardWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetLayerNormOpWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetLerpWorkspaceSize[] = {
@@ -475,7 +475,7 @@ constexpr lib::ArgumentFacts k_cnnlGetLogicOpWorkspaceSize[] = {
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetMaskedWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"masked_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"masked_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlMaskedOp_t>()},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"mask_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"value_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
@@ -526,11 +526,11 @@ constexpr lib::ArgumentFacts k_cnnlGetReduceOpWorkspaceSize[] = {
 constexpr lib::ArgumentFacts k_cnnlGetRmsNormBackwardWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetRmsNormOpWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceResult}};
 constexpr lib::ArgumentFacts k_cnnlGetScatterWorkspaceSize[] = {
@@ -546,8 +546,8 @@ constexpr lib::ArgumentFacts k_cnnlGetSelectV2WorkspaceSize[] = {
 constexpr lib::ArgumentFacts k_cnnlGetTopKTensorWorkspaceSize[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
-    {"k", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"k", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
+    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"largest", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kOnlyDescriptor},
@@ -558,7 +558,7 @@ constexpr lib::ArgumentFacts k_cnnlIndexPut[] = {
     {"input", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"indices_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptors},
     {"indices", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
-    {"indices_dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"indices_dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"value_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"value", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
@@ -570,7 +570,7 @@ constexpr lib::ArgumentFacts k_cnnlIndexPut[] = {
 constexpr int8_t s_cnnlIndexPut[] = {0, 1, 2, 3, 4};
 constexpr lib::ArgumentFacts k_cnnlIndexSelect[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -587,7 +587,7 @@ constexpr lib::ArgumentFacts k_cnnlLayerNormBackward_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"diff_z_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"diff_z", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"filter_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -606,7 +606,7 @@ constexpr lib::ArgumentFacts k_cnnlLayerNormForward[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"filter_bias_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"filter", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"bias", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
@@ -634,22 +634,22 @@ constexpr lib::ArgumentFacts k_cnnlLerp[] = {
 constexpr int8_t s_cnnlLerp[] = {0, 1, 2, 3};
 constexpr lib::ArgumentFacts k_cnnlLog1p[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlLog_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"log_base", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
+    {"log_base", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlLogBase_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlLogicOp[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"logic_op", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"logic_op", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlLogicOp_t>()},
     {"a_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"a", true, false, false, 0x1b57, 0, -1, lib::ArgumentFacts::kNo},
     {"b_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -661,7 +661,7 @@ constexpr lib::ArgumentFacts k_cnnlLogicOp[] = {
 constexpr int8_t s_cnnlLogicOp[] = {1, 2, 3};
 constexpr lib::ArgumentFacts k_cnnlMasked_v4[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"masked_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"masked_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlMaskedOp_t>()},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1355, 0, -1, lib::ArgumentFacts::kNo},
     {"mask_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -721,12 +721,12 @@ constexpr lib::ArgumentFacts k_cnnlNegTensor[] = {
     {"y", false, true, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlNlllossBackward_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"reduction", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"reduction", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlNlllossAlgorithm_t>()},
     {"diff_y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"diff_y", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"t_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"t", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
-    {"ignore_index", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"ignore_index", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"filter_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"filter", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"tf_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -735,12 +735,12 @@ constexpr lib::ArgumentFacts k_cnnlNlllossBackward_v2[] = {
     {"diff_x", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlNlllossForward_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"reduction", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"reduction", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlNlllossAlgorithm_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"t_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"t", true, false, false, 0x10, 0, -1, lib::ArgumentFacts::kNo},
-    {"ignore_index", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"ignore_index", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"filter_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"filter", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"workspace", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspace},
@@ -806,7 +806,7 @@ constexpr lib::ArgumentFacts k_cnnlPoolingForwardWithIndex[] = {
 constexpr int8_t s_cnnlPoolingForwardWithIndex[] = {2, 4, 5};
 constexpr lib::ArgumentFacts k_cnnlPow[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -830,7 +830,7 @@ constexpr lib::ArgumentFacts k_cnnlReduce[] = {
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1b10, 0, -1, lib::ArgumentFacts::kNo},
-    {"indices_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"indices_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<size_t>()},
     {"indices", false, true, false, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"beta", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -838,7 +838,7 @@ constexpr lib::ArgumentFacts k_cnnlReduce[] = {
 constexpr int8_t s_cnnlReduce[] = {2, 6, 0};
 constexpr lib::ArgumentFacts k_cnnlRmsNormBackward[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"diff_z_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -857,7 +857,7 @@ constexpr lib::ArgumentFacts k_cnnlRmsNormBackward[] = {
 constexpr int8_t s_cnnlRmsNormBackward[] = {1, 0};
 constexpr lib::ArgumentFacts k_cnnlRmsNormForward[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"axis", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"filter_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -873,14 +873,14 @@ constexpr lib::ArgumentFacts k_cnnlRmsNormForward[] = {
 constexpr int8_t s_cnnlRmsNormForward[] = {0, 1};
 constexpr lib::ArgumentFacts k_cnnlRsqrt_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlScatter_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
     {"index_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -891,7 +891,7 @@ constexpr lib::ArgumentFacts k_cnnlScatter_v2[] = {
     {"workspace_size", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kWorkspaceSize},
     {"output_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"output", false, true, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
-    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo}};
+    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlScatterMode_t>()}};
 constexpr int8_t s_cnnlScatter_v2[] = {2};
 constexpr lib::ArgumentFacts k_cnnlSelectV2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
@@ -914,15 +914,15 @@ constexpr lib::ArgumentFacts k_cnnlSign[] = {
     {"y", false, true, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlSin_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlSoftmaxBackward[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"algorithm", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algorithm", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlSoftmaxAlgorithm_t>()},
+    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlSoftmaxMode_t>()},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"y", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
@@ -933,9 +933,9 @@ constexpr lib::ArgumentFacts k_cnnlSoftmaxBackward[] = {
     {"diff_x", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlSoftmaxForward_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"algorithm", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"algorithm", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlSoftmaxAlgorithm_t>()},
+    {"mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlSoftmaxMode_t>()},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
@@ -944,7 +944,7 @@ constexpr lib::ArgumentFacts k_cnnlSoftmaxForward_v2[] = {
     {"y", false, true, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlSqrt_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"prefer", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlComputationPreference_t>()},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1300, 0, -1, lib::ArgumentFacts::kNo},
     {"y_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
@@ -962,8 +962,8 @@ constexpr lib::ArgumentFacts k_cnnlTopKTensor_v3[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
-    {"k", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
-    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"k", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
+    {"dim", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"largest", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"sorted", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"lower_index_first", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
@@ -976,7 +976,7 @@ constexpr lib::ArgumentFacts k_cnnlTopKTensor_v3[] = {
 constexpr int8_t s_cnnlTopKTensor_v3[] = {0, 1, 2, 3, 6, 7};
 constexpr lib::ArgumentFacts k_cnnlTransform_v2[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"pointer_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"pointer_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<cnnlPointerMode_t>()},
     {"alpha", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"x_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"x", true, false, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo},
@@ -985,7 +985,7 @@ constexpr lib::ArgumentFacts k_cnnlTransform_v2[] = {
     {"y", false, true, false, 0x1310, 0, -1, lib::ArgumentFacts::kNo}};
 constexpr lib::ArgumentFacts k_cnnlTri[] = {
     {"handle", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kHandle},
-    {"diagonal", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
+    {"diagonal", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int>()},
     {"tri_up_mode", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kNo},
     {"input_desc", true, false, true, 0x0, 0, -1, lib::ArgumentFacts::kDescriptor},
     {"input", true, false, false, 0x1f57, 0, -1, lib::ArgumentFacts::kNo},

@@ -1,5 +1,6 @@
 // Plans of cases, on a backend that records the calls.
 #include <deque>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,11 @@ constexpr lib::ArgumentFacts kScaled[] = {
 constexpr lib::Function kCopy = {0, "copy", nullptr, kCopied, 2, nullptr, nullptr};
 constexpr lib::Function kScale = {1, "scale", nullptr, kScaled, 1, nullptr, nullptr};
 constexpr lib::Function kRefused = {2, "refused", nullptr, kScaled, 1, nullptr, nullptr};
+constexpr lib::ArgumentFacts kNarrow[] = {
+    {"x", true, true, true, 0, 0, -1, lib::ArgumentFacts::kNo},
+    {"dim", true, false, true, 0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<int32_t>()},
+    {"count", true, false, true, 0, 0, -1, lib::ArgumentFacts::kNo, lib::range_of<uint64_t>()}};
+constexpr lib::Function kShift = {2, "shift", nullptr, kNarrow, 3, nullptr, nullptr};
 constexpr int kDtypes[17] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 constexpr lib::LibraryFacts kFacts = {
     "toy", kDtypes, {0, 0, 0, 0, 0, 0, 0, 0, 0}, &kCopy, nullptr, 0, 3, nullptr};
@@ -60,7 +66,8 @@ struct Recorder : lib::Backend {
            const std::vector<lib::Argument>& arguments) override {
     std::string text = function.name;
     for (const lib::Argument& each : arguments)
-      text += std::string(" ") + lib::dtype_name(each.view()->dtype);
+      text += each.view() == nullptr ? std::string(" number")
+                                     : std::string(" ") + lib::dtype_name(each.view()->dtype);
     calls.push_back(text);
   }
 };
@@ -101,6 +108,19 @@ MAIN {
   CHECK(!lib::holds(call, 3, "not (c)", []() -> bool { lib::refuse("no such dimension"); }));
   const StatusInfo declined = thrown([&] { call.decline(); });
   CHECK(mentions(declined, "case 2: not (b); case 3: no such dimension"));
+
+  // An integer that its C type would cut declines the case.
+  const auto shift = [&](int64_t dim, int64_t count) {
+    return lib::attempt(call, 4, [&](lib::Plan& plan) {
+      plan.call(kShift, {lib::Argument{single}, lib::Argument{dim}, lib::Argument{count}});
+    });
+  };
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  CHECK(shift(kLargest, 0) && shift(-kLargest - 1, std::numeric_limits<int64_t>::max()));
+  CHECK(!shift(kLargest + 1, 0) && !shift(-kLargest - 2, 0) && !shift(0, -1));
+  const StatusInfo cut = thrown([&] { call.decline(); });
+  CHECK(mentions(cut, "2147483648 does not fit the type that shift declares for dim"));
+  CHECK(mentions(cut, "-1 does not fit the type that shift declares for count"));
 
   // Tensors of half precision are converted before the first call and after the last one.
   const auto scale_twice = [&](const lib::View& view, bool reads, bool writes) {

@@ -117,10 +117,13 @@ def _row(library: Library, function: Function, position: int) -> str:
     for dtype in a.dtypes:
         dtypes |= 1 << DTYPES.index(dtype)
     low, high = a.ndim or (0, -1)
+    # Only integers of 64 bits take any value of the contract.
+    is_narrow = library.kind(a.type) == "integer" and a.type != "int64_t"
+    range_ = f", lib::range_of<{a.type}>()" if is_narrow else ""
     flags = ", ".join("true" if x else "false" for x in (a.reads, a.writes, a.strided))
     return (
         f'    {{"{a.name}", {flags}, {hex(dtypes)}, {low}, {high}, '
-        f"lib::ArgumentFacts::{automatic(library, function, position)}}}"
+        f"lib::ArgumentFacts::{automatic(library, function, position)}{range_}}}"
     )
 
 

@@ -3,6 +3,7 @@
 #define DL_KIT_LIBRARY_FUNCTIONS_H_
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -12,6 +13,26 @@
 DL_KIT_BEGIN
 
 namespace library {
+
+// The integers that fit a C type.
+struct IntegerRange {
+  int64_t smallest = std::numeric_limits<int64_t>::min();
+  int64_t largest = std::numeric_limits<int64_t>::max();
+};
+
+template <class T>
+constexpr IntegerRange range_of() {
+  if constexpr (std::is_enum_v<T>) {
+    return range_of<std::underlying_type_t<T>>();
+  } else {
+    IntegerRange range;
+    if constexpr (std::is_unsigned_v<T> || sizeof(T) < sizeof(int64_t))
+      range.smallest = static_cast<int64_t>(std::numeric_limits<T>::min());
+    if constexpr (sizeof(T) < sizeof(int64_t))
+      range.largest = static_cast<int64_t>(std::numeric_limits<T>::max());
+    return range;
+  }
+}
 
 // Use of an argument by a function, and the documented values. `dtypes` has bit n for
 // diopiDtype_t n; 0 and `max_ndim` -1: undocumented.
@@ -36,6 +57,7 @@ struct ArgumentFacts {
     kOnlyDescriptors
   };
   Automatic automatic;
+  IntegerRange range = {};  // of an integer
 
   // Returns true if no expression gives this argument.
   bool is_filled() const {

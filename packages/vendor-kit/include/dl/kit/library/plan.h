@@ -36,7 +36,7 @@ class Plan {
   void call(const Function& function, std::initializer_list<Argument> arguments) {
     Step step;
     step.function = &function;
-    step.arguments = with_scalars(function, arguments);
+    step.arguments = with_numbers(function, arguments);
     std::vector<Step> after;
     size_t position = 0;
     bool writes = false, is_empty = true;
@@ -75,7 +75,7 @@ class Plan {
     for (size_t i = before; i < steps_.size(); ++i) {
       if (steps_[i].function != &function) continue;
       steps_[i].sizing = &sizing;
-      steps_[i].sizing_arguments = with_scalars(sizing, sizing_arguments);
+      steps_[i].sizing_arguments = with_numbers(sizing, sizing_arguments);
     }
   }
   // As call, with the size of the workspace in bytes.
@@ -151,8 +151,9 @@ class Plan {
     Action action;
   };
 
-  // The arguments with each number in a dtype that the function takes.
-  std::vector<Argument> with_scalars(const Function& function,
+  // The arguments with each scalar in a dtype that the function takes. Throws Error with
+  // DL_NOT_SUPPORTED if an integer does not fit its C type.
+  std::vector<Argument> with_numbers(const Function& function,
                                      std::vector<Argument> arguments) const {
     size_t position = 0;
     for (int i = 0; i < function.count; ++i) {
@@ -161,6 +162,10 @@ class Plan {
       Argument& argument = arguments[position++];
       if (Scalar* scalar = std::get_if<Scalar>(&argument.value))
         *scalar = converted_scalar(call_.backend().facts(), function, facts, *scalar, arguments);
+      const int64_t* integer = std::get_if<int64_t>(&argument.value);
+      if (integer != nullptr && (*integer < facts.range.smallest || *integer > facts.range.largest))
+        refuse(std::to_string(*integer) + " does not fit the type that " + function.name +
+               " declares for " + facts.name);
     }
     return arguments;
   }
