@@ -43,7 +43,7 @@ def test_view_of_an_input_may_be_read(tmp_path: Path) -> None:
     "conditions",
     [
         ["ndim(input) == 2"],
-        ["'a' == 'b'"],
+        ["size(input, 0) == 3 and size(input, 0) == 4"],
         ["ndim(input) == 1", "ndim(input) == 2"],
         ["ndim(input) == 1 and dim == 0", "not ndim(input) == 1"],
     ],
@@ -78,3 +78,26 @@ def test_temporary_of_a_condition_is_read_under_the_same(tmp_path: Path) -> None
     calls[1] = f"{USE} if dim == 1"
     found = refused(softmax(tmp_path / "other", *calls, rest, t="like input"))
     assert "reads $t, which earlier calls write only under a condition" in found
+
+
+PART = "toyFill(slice({0}, 0, 0, 1, 1), 0)"
+REST = "toyFill(slice({0}, 0, 1, 3, 1), 0)"
+
+
+def test_part_of_a_temporary_is_not_the_whole(tmp_path: Path) -> None:
+    fill, rest = PART.format("$t"), REST.format("$t")
+    found = refused(softmax(tmp_path / "toy", fill, USE, t="like input"))
+    assert "reads $t, of which earlier calls write only one part" in found
+    assert run(softmax(tmp_path / "both", fill, rest, USE, t="like input"))[0] == 0
+    same = "toySoftmax(slice($t, 0, 0, 1, 1), dim, out)"
+    assert run(softmax(tmp_path / "same", fill, same, t="like input"))[0] == 0
+
+
+def test_part_of_an_output_is_not_the_whole(tmp_path: Path) -> None:
+    fill = "toySoftmax(input, dim, select(out, 0, 0))"
+    assert "only one part of the output out is written" in refused(softmax(tmp_path / "toy", fill))
+
+
+def test_view_of_a_part_writes_that_part(tmp_path: Path) -> None:
+    folder = softmax(tmp_path / "toy", "toySoftmax(input, dim, $t)", t="select(out, 0, 0)")
+    assert "only one part of the output out is written" in refused(folder)

@@ -88,7 +88,7 @@ diopiError_t diopiDiv(
   lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnDiv))) {
     call_.note(1, "the library does not have aclnnDiv");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none')", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnDiv, {lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
       })) {
     return diopiSuccess;
@@ -107,7 +107,7 @@ diopiError_t diopiDivInp(
   lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::aclnnInplaceDiv))) {
     call_.note(1, "the library does not have aclnnInplaceDiv");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none')", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceDiv, {lib::Argument{input}, lib::Argument{other}});
       })) {
     return diopiSuccess;
@@ -127,7 +127,7 @@ diopiError_t diopiDivScalar(
   lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnDivs))) {
     call_.note(1, "the library does not have aclnnDivs");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none')", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnDivs, {lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
       })) {
     return diopiSuccess;
@@ -145,7 +145,7 @@ diopiError_t diopiDivInpScalar(
   lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::aclnnInplaceDivs))) {
     call_.note(1, "the library does not have aclnnInplaceDivs");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none')", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnInplaceDivs, {lib::Argument{input}, lib::Argument{other}});
       })) {
     return diopiSuccess;

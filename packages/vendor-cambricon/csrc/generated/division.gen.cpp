@@ -23,7 +23,7 @@ diopiError_t diopiDiv(
   lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::cnnlDiv_v2))) {
     call_.note(1, "the library does not have cnnlDiv_v2");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0 and dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return ((rounding_mode == int64_t{0}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none' and dtype(input) == dtype(out) and dtype(other) == dtype(out))", [&] { return ((rounding_mode == int64_t{0}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out)) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlDiv_v2, {
             lib::Argument{dl::cambricon::value("CNNL_COMPUTATION_HIGH_PRECISION")},
             lib::Argument{input}, lib::Argument{other}, lib::Argument{out}});
@@ -44,7 +44,7 @@ diopiError_t diopiDivInp(
   lib::require_dtype(other, 0x19f57, "other");
   if (!(call_.has(functions::cnnlDiv_v2))) {
     call_.note(1, "the library does not have cnnlDiv_v2");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0 and dtype(other) == dtype(input))", [&] { return ((rounding_mode == int64_t{0}) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none' and dtype(other) == dtype(input))", [&] { return ((rounding_mode == int64_t{0}) && lib::equal(dl::kit::library::dtype(other), dl::kit::library::dtype(input))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlDiv_v2, {
             lib::Argument{dl::cambricon::value("CNNL_COMPUTATION_HIGH_PRECISION")},
             lib::Argument{input}, lib::Argument{other}, lib::Argument{input}});
@@ -66,7 +66,7 @@ diopiError_t diopiDivScalar(
   lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlDiv_v2))) {
     call_.note(1, "the library does not have cnnlDiv_v2");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0 and dtype(input) == dtype(out))", [&] { return ((rounding_mode == int64_t{0}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none' and dtype(input) == dtype(out))", [&] { return ((rounding_mode == int64_t{0}) && lib::equal(dl::kit::library::dtype(input), dl::kit::library::dtype(out))); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlDiv_v2, {
             lib::Argument{dl::cambricon::value("CNNL_COMPUTATION_HIGH_PRECISION")},
             lib::Argument{input}, lib::Argument{dl::cambricon::constant(call_, other, input)},
@@ -87,7 +87,7 @@ diopiError_t diopiDivInpScalar(
   lib::require_dtype(input, 0x19f57, "input");
   if (!(call_.has(functions::cnnlDiv_v2))) {
     call_.note(1, "the library does not have cnnlDiv_v2");
-  } else if (lib::holds(call_, 1, "not (rounding_mode == 0)", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
+  } else if (lib::holds(call_, 1, "not (rounding_mode == 'none')", [&] { return (rounding_mode == int64_t{0}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::cnnlDiv_v2, {
             lib::Argument{dl::cambricon::value("CNNL_COMPUTATION_HIGH_PRECISION")},
             lib::Argument{input}, lib::Argument{dl::cambricon::constant(call_, other, input)},

@@ -40,10 +40,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The code of a ``dl::kit::library::Argument`` and the memory that it refers to."""
+    """The code of a ``dl::kit::library::Argument`` and the memory that it refers to.
+
+    :ivar parts: the roots of which the argument has only a part of the elements.
+    """
 
     code: str
     roots: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
 
 
 def automatic(library: Library, function: Function, position: int) -> str:
@@ -123,7 +127,7 @@ def convert(value: Lowered, target: Target, library: Library) -> Conversion | st
     reason = _range_problem(value.constant, argument.type, kind)
     if reason:
         return reason
-    return Conversion(f"{NS}::Argument{{{code}}}", value.roots)
+    return Conversion(f"{NS}::Argument{{{code}}}", value.roots, value.parts)
 
 
 def _range_problem(constant: float | None, type_: str, kind: str) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from .located import close_names, quote
 from .lowered import NS, Lowered
 from .names import LARGEST_INT64, SMALLEST_INT64
 from .syntax import Expression
@@ -84,7 +85,7 @@ def compare(expression: Expression, operator: str, lowered: list[Lowered]) -> Lo
 
     :raises ExpressionError: their kinds cannot be compared.
     """
-    left, right = lowered
+    left, right = name_values(expression, lowered)
     if left.kind in _NUMBERS and right.kind in _NUMBERS:
         return Lowered("bool", f"({left.code} {operator} {right.code})")
     same = ("string", "dtype", "ints")
@@ -96,3 +97,30 @@ def compare(expression: Expression, operator: str, lowered: list[Lowered]) -> Lo
         f"{left.kind} and {right.kind} cannot be compared with {operator}; compare numbers, or "
         "equal kinds with == and !=",
     )
+
+
+def name_values(expression: Expression, compared: list[Lowered]) -> list[Lowered]:
+    """Return compared values with the numbers of an enumeration in place of their names.
+
+    :raises ExpressionError: the contract does not have one of the texts.
+    """
+    values = next((value for value in compared if value.values), None)
+    if values is None:
+        return compared
+    return [_named(expression, values, other) for other in compared]
+
+
+def _named(expression: Expression, values: Lowered, other: Lowered) -> Lowered:
+    if other.text is None:
+        return other
+    if other.text not in values.values:
+        known = ", ".join(repr(value) for value in values.values)
+        raise ExpressionError(
+            expression.column,
+            f"{values.code} is never {quote(other.text)}{close_names(other.text, values.values)}; "
+            f"its values are {known}",
+        )
+    if values.kind == "string":
+        return other
+    number = values.values.index(other.text)
+    return Lowered("int", f"int64_t{{{number}}}", constant=number, text=other.text)

@@ -38,7 +38,7 @@ def check_call(state: CaseState, text: Text, subject: str, scope: Scope) -> Chec
             )
         inner = f"{subject}, @{step.call.function}"
         state.check_read(text, inner, action.reads, step.condition)
-        state.write(text, inner, "an argument", action.roots, step.condition)
+        state.write(text, inner, "an argument", action, step.condition)
         return CheckedCall(None, (action.code,), condition)
     function = state.function(step.call.function, text.where, subject)
     wanted = targets(state.library, function)
@@ -137,9 +137,9 @@ def _argument(
     conversion = guard(text, inner, work)
     _check_dtype(state, text, inner, target, conversion)
     if target.argument.needs_elements:
-        state.check_read(text, inner, conversion.roots, condition)
+        state.check_read(text, inner, conversion.roots, condition, conversion.code)
     if target.argument.writes:
-        state.write(text, inner, "this argument", conversion.roots, condition)
+        state.write(text, inner, "this argument", conversion, condition)
     return conversion.code
 
 

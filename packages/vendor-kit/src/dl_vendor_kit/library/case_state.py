@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from diopi_proto.schema import Operator, Parameter
 
@@ -11,7 +11,7 @@ from .expressions import ExpressionError
 from .located import DataError, Place, close_names, quote, shorten
 from .lowered import Lowered
 from .model import Library, Text
-from .parameters import is_input, kind_of
+from .parameters import is_input, kind_of, values_of
 from .signatures import Function
 from .syntax import Expression
 from .writes import Writes
@@ -21,6 +21,20 @@ _SHOWN = 80
 """Characters of an expression in a message."""
 
 
+class Written(Protocol):
+    """An argument that a call writes: its code, and the memory that it refers to.
+
+    :ivar parts: the roots of which only a part is written.
+    """
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def roots(self) -> frozenset[str]: ...
+    @property
+    def parts(self) -> frozenset[str]: ...
+
+
 class CaseState:
     """The operator of a case, and the names that the case uses and writes.
 
@@ -28,6 +42,7 @@ class CaseState:
     :ivar used: parameters that the case uses.
     :ivar writes: parameters and temporaries that it writes.
     :ivar dtype_of: temporaries whose dtype is known.
+    :ivar repeats: the calls are repeated by ``each``.
     """
 
     def __init__(self, library: Library, operator: Operator) -> None:
@@ -38,6 +53,7 @@ class CaseState:
         self.used: set[str] = set()
         self.writes = Writes()
         self.dtype_of: dict[str, str] = {}
+        self.repeats = False
 
     def names(self) -> dict[str, Lowered]:
         """Return the parameters that expressions can use."""
@@ -48,7 +64,7 @@ class CaseState:
                 continue
             roots = frozenset((p.name,)) if kind in ("tensor", "tensors", "slot") else frozenset()
             nullable = p.nullable or kind.startswith("optional_")
-            found[p.name] = Lowered(kind, p.name, nullable, roots)
+            found[p.name] = Lowered(kind, p.name, nullable, roots, values=values_of(p))
         return found
 
     def function(self, name: str, where: Place, subject: str) -> Function:
@@ -98,14 +114,14 @@ class CaseState:
         text: Text,
         subject: str,
         what: str,
-        roots: frozenset[str],
+        written: Written,
         condition: Expression | None,
     ) -> None:
         """Record what a call with a condition writes.
 
         :raises DataError: the operator may not write it.
         """
-        for root in sorted(roots):
+        for root in sorted(written.roots):
             parameter = self._find(root)
             if parameter is not None and is_input(parameter):
                 raise DataError(
@@ -114,12 +130,25 @@ class CaseState:
                     f"the function writes {what}, and {root} is an input of the operator; pass an "
                     "output or a temporary",
                 )
-        self.writes.add(roots, condition)
+        # Repeated calls and conditions select the parts that together are the whole tensor.
+        whole = self.repeats or condition is not None
+        parts = frozenset() if whole else written.parts
+        self.writes.add(written.roots - parts, condition)
+        for part in parts:
+            self.writes.add_part(part, written.code)
 
     def check_read(
-        self, text: Text, subject: str, roots: frozenset[str], condition: Expression | None
+        self,
+        text: Text,
+        subject: str,
+        roots: frozenset[str],
+        condition: Expression | None,
+        code: str = "",
     ) -> None:
-        """Check that what a call with a condition reads was written."""
+        """Check that what a call with a condition reads was written.
+
+        :param code: the argument's code, which is also that of a part that was written.
+        """
         for root in sorted(roots):
             parameter = self._find(root)
             is_fresh = parameter is not None and parameter.direction == "out"
@@ -131,6 +160,13 @@ class CaseState:
                     subject,
                     f"the function reads {root}, whose elements no earlier call has written; write "
                     "them first, or pass an input",
+                )
+            if self.writes.is_part(root, code):
+                raise DataError(
+                    text.where,
+                    subject,
+                    f"the function reads {root}, of which earlier calls write only one part; write "
+                    "the rest as well, or read the same part",
                 )
             if not self.writes.is_certain(root, condition):
                 raise DataError(

@@ -102,6 +102,7 @@ def _case(state: CaseState, case: Case) -> CheckedCase:
     if case.each is not None:
         each = _each(case.each, subject, scope)
         scope = replace(scope, names={**scope.names, "i": Lowered("int", "i")})
+        state.repeats = True
     _formats(state, case, subject)
     for text in case.contiguous:
         state.check_tensor("contiguous", text.text, text.where, subject)
@@ -118,6 +119,13 @@ def _case(state: CaseState, case: Case) -> CheckedCase:
         name: check_workspace(state, name, text, subject, calls, scope)
         for name, text in case.workspaces.items()
     }
+    if case.each is not None and "i" not in state.used:
+        raise DataError(
+            case.each.where,
+            subject,
+            "each: the calls do not use i, so that all repetitions are the same; use it, or remove "
+            "'each'",
+        )
     unused = _unused(state, case, subject)
     _check_written(state, case, subject, unused)
     _check_used(state, case, subject, unused)
@@ -203,6 +211,12 @@ def _check_written(state: CaseState, case: Case, subject: str, unused: frozenset
                 case.where,
                 subject,
                 f"the output {name} is not written by any call; add a call that writes it",
+            )
+        if name not in unused and state.writes.is_part(name):
+            raise DataError(
+                case.where,
+                subject,
+                f"only one part of the output {name} is written; write the rest as well",
             )
         if name not in unused and not state.writes.is_certain(name):
             raise DataError(

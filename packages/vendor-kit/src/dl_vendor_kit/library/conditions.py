@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from .case_state import CaseState
-from .expressions import Call, Expression, ExpressionError, Literal, Name, Operation
+from .expressions import (
+    Call,
+    Expression,
+    ExpressionError,
+    Literal,
+    Name,
+    Operation,
+    Temporary,
+)
 from .lower import lower_condition
 from .lowered import Scope
+from .syntax import children
 
 
 def check_condition(state: CaseState, expression: Expression, scope: Scope) -> str:
@@ -16,8 +25,22 @@ def check_condition(state: CaseState, expression: Expression, scope: Scope) -> s
     code = lower_condition(expression, scope)
     if isinstance(expression, Literal):
         raise _constant(expression, bool(expression.value), "")
+    if not _has_name(expression):
+        raise ExpressionError(
+            expression.column,
+            "the condition does not depend on any argument; compare a parameter, or remove it",
+        )
     _check_dtypes(state, expression)
     return code
+
+
+def _has_name(expression: Expression) -> bool:
+    """Return True if a condition reads a parameter, a temporary, or what a helper knows."""
+    if isinstance(expression, Name | Temporary) or (
+        isinstance(expression, Call) and expression.helper
+    ):
+        return True
+    return any(_has_name(child) for child in children(expression))
 
 
 def _check_dtypes(state: CaseState, expression: Expression) -> None:

@@ -12,6 +12,8 @@ from .tokens import ExpressionError
 
 _LISTED = 12
 """Names that a message lists if none is similar."""
+_PARTS = frozenset(("select", "slice", "lane0", "real_part", "imaginary_part"))
+"""Views of a part of a tensor's elements."""
 
 
 def call_helper(
@@ -40,6 +42,7 @@ def call_helper(
     codes = ["call_"] if helper.context else []
     roots: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
     nullable = False
     for position, (argument, full_kind) in enumerate(zip(given, takes, strict=False), start=1):
         kind = full_kind.removesuffix("&")
@@ -56,6 +59,7 @@ def call_helper(
                 argument.column,
                 f"argument {position} of {shown} may be NULL here; add a condition 'when'",
             )
+        parts |= lowered.roots if expression.function in _PARTS else lowered.parts
         nullable = nullable or (lowered.nullable and kind.endswith("?"))
         codes.append(code if code is not None else _none(kind.removesuffix("?")))
         # A helper with the call's context returns new memory, or the memory of a slot.
@@ -74,7 +78,7 @@ def call_helper(
     result_nullable = helper.returns == "tensor" and expression.function == "first" and nullable
     kept = roots if helper.returns in ("tensor", "tensors", "action") else frozenset()
     code = f"{helper.function}({', '.join(codes)})"
-    return Lowered(helper.returns, code, result_nullable, kept, reads)
+    return Lowered(helper.returns, code, result_nullable, kept, reads, parts=kept & parts)
 
 
 def _guards(kind: str) -> bool:

@@ -31,6 +31,7 @@ def library_findings(library: Library) -> list[Finding]:
     """Return the findings about a library, apart from its operators."""
     return [
         *_sizing_findings(library),
+        *_descriptor_findings(library),
         *_format_findings(library),
         *_copy_findings(library),
         *_name_findings(library),
@@ -99,6 +100,23 @@ def _sizing_problem(library: Library, function: Function) -> str:
 
 def _kinds(library: Library, function: Function) -> list[str | None]:
     return [library.kind(argument.type) for argument in function.arguments]
+
+
+def _descriptor_findings(library: Library) -> Iterator[Finding]:
+    """Return findings about arguments that name another one as their descriptor."""
+    for function in library.functions.values():
+        kinds = {a.name: library.kind(a.type) for a in function.arguments}
+        for argument in function.arguments:
+            kind = kinds.get(argument.descriptor)
+            if not argument.descriptor or kind in ("descriptor", "descriptors"):
+                continue
+            known = [name for name, each in kinds.items() if each in ("descriptor", "descriptors")]
+            remedy = f"choose from {', '.join(known)}" if known else "remove the key 'descriptor'"
+            yield Finding(
+                _place(library, function),
+                f"{function.name}, argument {argument.name}",
+                f"{quote(argument.descriptor)} is not a descriptor; {remedy}",
+            )
 
 
 def _format_findings(library: Library) -> Iterator[Finding]:

@@ -32,6 +32,10 @@ def load(folder: Path, shown: str | None = None) -> Data:
         try:
             root = read(file, f"{library.shown}/operators/{file.name}")
             entries = root.mapping(file.name)
+            if not entries:
+                raise DataError(
+                    root.where, file.name, "describes no operator; add one, or remove the file"
+                )
         except DataError as error:
             data.findings.append(error.finding)
             continue

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from diopi_proto.schema import DTYPES
 
-from .arithmetic import COMPARISONS, calculate, compare
+from .arithmetic import COMPARISONS, calculate, compare, name_values
 from .expressions import (
     Call,
     Expression,
@@ -72,7 +72,7 @@ def _literal(value: int | float | str | bool | None) -> Lowered:
         return Lowered("int", f"int64_t{{{value}}}", constant=value)
     if isinstance(value, float):
         return Lowered("double", repr(value), constant=value)
-    return Lowered("string", quoted(value))
+    return Lowered("string", quoted(value), text=value)
 
 
 def _name(expression: Expression, name: str, scope: Scope) -> Lowered:
@@ -107,7 +107,8 @@ def _items(expression: Expression, items: tuple[Expression, ...], scope: Scope) 
                     "may be NULL, and a list needs all of its tensors; add a condition 'when'",
                 )
         roots = frozenset().union(*(x.roots for x in lowered))
-        return Lowered("tensors", f"{NS}::Views{{{codes}}}", False, roots)
+        parts = frozenset().union(*(x.parts for x in lowered))
+        return Lowered("tensors", f"{NS}::Views{{{codes}}}", False, roots, parts=parts)
     if kinds <= {"int", "double"}:
         codes = ", ".join(convert_kind(x, "double") or "" for x in lowered)
         return Lowered("doubles", f"{NS}::Doubles{{{codes}}}")
@@ -127,7 +128,8 @@ def _index(expression: Expression, of: Expression, index: Expression, scope: Sco
         raise ExpressionError(
             expression.column, f"a value of kind {whole.kind} has no entries; write a list before ["
         )
-    return Lowered(kinds[whole.kind], f"{NS}::at({whole.code}, {at.code})", False, whole.roots)
+    code = f"{NS}::at({whole.code}, {at.code})"
+    return Lowered(kinds[whole.kind], code, False, whole.roots, parts=whole.roots)
 
 
 def _operation(
@@ -191,6 +193,7 @@ def present_if(expression: Expression | None) -> frozenset[str]:
 def _membership(operator: str, operands: tuple[Expression, ...], scope: Scope) -> Lowered:
     value, listed = lower(operands[0], scope), operands[1]
     items = [lower(x, scope) for x in listed.items] if isinstance(listed, Items) else []
+    items = name_values(listed, [value, *items])[1:]
     if (
         not items
         or value.kind not in ("dtype", "int", "string")
@@ -198,6 +201,10 @@ def _membership(operator: str, operands: tuple[Expression, ...], scope: Scope) -
     ):
         raise ExpressionError(
             listed.column, f"'in' needs a list of values of kind {value.kind}, as in (1, 2)"
+        )
+    if value.values and {item.text for item in items} >= set(value.values):
+        raise ExpressionError(
+            listed.column, f"lists all values of {value.code}; remove the comparison"
         )
     code = f"{NS}::among({value.code}, {{{', '.join(x.code for x in items)}}})"
     return Lowered("bool", code if operator == "in" else f"(!{code})")

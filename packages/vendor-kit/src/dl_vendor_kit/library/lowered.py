@@ -19,6 +19,10 @@ class Lowered:
         writes.
     :ivar reads: the parameters and temporaries that an action reads.
     :ivar constant: its value, if it is a number that the generator knows.
+    :ivar text: its value, if it is a text that the generator knows.
+    :ivar values: the texts that the contract allows, or the names of an enumeration's numbers;
+        empty: any.
+    :ivar parts: the roots of which a tensor has only a part of the elements.
     """
 
     kind: str
@@ -27,6 +31,9 @@ class Lowered:
     roots: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     constant: int | float | None = None
+    text: str | None = None
+    values: tuple[str, ...] = ()
+    parts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,23 @@ _KINDS = {
 }
 
 
+_VALUES = {
+    "diopiReduction_t": ("none", "mean", "sum"),
+    "diopiRoundMode_t": ("none", "trunc", "floor"),
+    "diopiMemoryFormat_t": (
+        *("contiguous", "channels_last", "channels_last_3d", "preserve", "channels_last_1d"),
+    ),
+}
+"""Names of the values of enumerations, which count from 0."""
+
+
+def values_of(parameter: Parameter) -> tuple[str, ...]:
+    """Return the texts that a parameter can be compared with; empty: any, or none."""
+    if parameter.value_type == "const char*":
+        return parameter.values
+    return _VALUES.get(parameter.value_type, ())
+
+
 def kind_of(parameter: Parameter) -> str | None:
     """Return the kind of value of a parameter; None if expressions cannot use it."""
     if parameter.allocated_by == "vendor":

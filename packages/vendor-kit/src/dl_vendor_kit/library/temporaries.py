@@ -12,6 +12,8 @@ from .lower import lower
 from .lowered import NS, Lowered, Scope
 from .model import Text
 
+_FRESH: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+"""Tensors that a temporary with memory of its own is a view of."""
 _TEMPORARY = re.compile(r"(?P<dtype>[^\s(\[]+(?:\([^)]*\))?)\s+(?P<rest>like\s.+|\[.*\]|@.+)")
 
 
@@ -22,19 +24,23 @@ def check_temporary(
 
     :raises DataError: the text does not describe a tensor.
     """
-    code, viewed = guard(text, subject, lambda: _code(state, name, text.text, scope))
+    code, viewed, parts = guard(text, subject, lambda: _code(state, name, text.text, scope))
     literal = text.text.split(" ", 1)[0]
     if literal in DTYPES:
         state.dtype_of[f"${name}"] = literal
-    return code, Lowered("tensor", f"tmp_{name}", False, frozenset((f"${name}",)) | viewed)
+    roots = frozenset((f"${name}",)) | viewed
+    return code, Lowered("tensor", f"tmp_{name}", False, roots, parts=parts)
 
 
-def _code(state: CaseState, name: str, text: str, scope: Scope) -> tuple[str, frozenset[str]]:
-    """Return the code that makes a temporary, and the tensors whose memory it is a view of."""
+def _code(
+    state: CaseState, name: str, text: str, scope: Scope
+) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Return the code that makes a temporary, the tensors whose memory it is a view of, and those
+    of which it has only a part."""
     match = _TEMPORARY.fullmatch(text)
     if text.startswith("like "):
         like = _tensor(text, 5, scope)
-        return f"call_.temporary({NS}::dtype({like}), {NS}::shape({like}))", frozenset()
+        return f"call_.temporary({NS}::dtype({like}), {NS}::shape({like}))", *_FRESH
     if match is None or text.startswith("@"):
         lowered = lower(parse(text), scope)
         if lowered.kind != "tensor":
@@ -43,16 +49,16 @@ def _code(state: CaseState, name: str, text: str, scope: Scope) -> tuple[str, fr
             )
         if lowered.roots <= set(state.kinds):
             state.writes.add([f"${name}"], None)
-        return lowered.code, lowered.roots
+        return lowered.code, lowered.roots, lowered.parts
     dtype = lower(parse(match["dtype"]), scope)
     if dtype.kind != "dtype":
         raise ExpressionError(0, f"{match['dtype']} is not a dtype; write float32 or dtype(x)")
     rest, start = match["rest"], match.start("rest")
     if rest.startswith("like "):
         like = _tensor(text, start + 5, scope)
-        return f"call_.temporary({dtype.code}, {NS}::shape({like}))", frozenset()
+        return f"call_.temporary({dtype.code}, {NS}::shape({like}))", *_FRESH
     try:
-        return f"call_.temporary({dtype.code}, {_sizes(rest, scope)})", frozenset()
+        return f"call_.temporary({dtype.code}, {_sizes(rest, scope)})", *_FRESH
     except ExpressionError as error:
         raise ExpressionError(start + error.column, str(error)) from error
 

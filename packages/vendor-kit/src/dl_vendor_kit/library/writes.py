@@ -17,10 +17,11 @@ class Writes:
     def __init__(self) -> None:
         self._always: set[str] = set()
         self._sometimes: dict[str, set[_Key]] = {}
+        self._parts: dict[str, set[str]] = {}
 
     def __contains__(self, tensor: str) -> bool:
         """Return True if a call writes a tensor, with or without a condition."""
-        return tensor in self._always or tensor in self._sometimes
+        return tensor in self._always or tensor in self._sometimes or tensor in self._parts
 
     def add(self, tensors: Iterable[str], condition: Expression | None) -> None:
         """Record tensors that a call with this condition writes; None: it is always made."""
@@ -30,12 +31,28 @@ class Writes:
             for tensor in tensors:
                 self._sometimes.setdefault(tensor, set()).add(_key(condition))
 
+    def add_part(self, tensor: str, code: str) -> None:
+        """Record that a call writes the part of a tensor that this code describes."""
+        self._parts.setdefault(tensor, set()).add(code)
+
+    def is_part(self, tensor: str, code: str = "") -> bool:
+        """Return True if calls write one part of a tensor, and nothing else.
+
+        Whether several parts are the whole tensor depends on numbers that are not known here.
+
+        :param code: a part, of which only the others count.
+        """
+        if tensor in self._always or tensor in self._sometimes:
+            return False
+        parts = self._parts.get(tensor, set())
+        return len(parts) == 1 and code not in parts
+
     def is_certain(self, tensor: str, condition: Expression | None = None) -> bool:
         """Return True if a tensor is written whenever ``condition`` is true; None: always.
 
         Writes under a condition and under its opposite are certain together.
         """
-        if tensor in self._always:
+        if tensor in self._always or tensor in self._parts:
             return True
         conditions = self._sometimes.get(tensor, set())
         if any(_opposite(key) in conditions for key in conditions):
