@@ -294,3 +294,14 @@ def test_findings_are_limited(tmp_path: Path) -> None:
     status, lines = run(folder)
     assert status == 1 and lines[-1] == "200 or more findings; nothing is written"
     assert len(lines) == 201
+
+
+def test_missing_folder_of_operators_is_named(tmp_path: Path) -> None:
+    folder = project(tmp_path / "toy")
+    for file in (folder / "operators").iterdir():
+        file.unlink()
+    (folder / "operators").rmdir()
+    found = refused(folder)
+    assert "operators:1: operators: cannot be read: No such file or directory" in found
+    (folder / "operators").write_text("")
+    assert "operators: cannot be read: Not a directory" in refused(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,17 @@ def test_findings_include_those_about_outputs(tmp_path: Path) -> None:
     assert status == 1 and "would replace the description itself" in lines[0]
     with pytest.raises(SystemExit, match="would replace the description itself"):
         generate(folder)
+
+
+def test_files_of_killed_runs_are_removed(tmp_path: Path) -> None:
+    folder = project(tmp_path / "toy")
+    assert run(folder)[0] == 0
+    (source,) = tmp_path.rglob("softmax.gen.cpp")
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    left = source.with_name(f".dl-{ended.pid}-0.tmp")
+    other = source.with_name(f".dl-{os.getpid()}-99.tmp")
+    for path in (left, other, source):
+        path.write_text("" if path == source else "half")
+    assert run(folder)[0] == 0
+    assert other.exists() and not left.exists()

@@ -75,5 +75,14 @@ def _update(wanted: dict[Path, str], stale: list[Path]) -> int:
     return 0
 
 
+def _run() -> int:
+    """Run the command; an interrupt leaves each file either as it was or complete."""
+    try:
+        return main()
+    except KeyboardInterrupt:
+        write_error("interrupted; run the command again\n")
+        return 130
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(_run())

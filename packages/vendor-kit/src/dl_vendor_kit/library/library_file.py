@@ -74,7 +74,8 @@ def read_library(folder: Path, shown: str) -> Library:
     outputs = part("outputs", OUTPUTS)
     table = text("signatures", "signatures.json")
     table_file = folder / table
-    functions = signature_file.load(table_file, f"{shown}/{table_file.name}")
+    # An absolute path is shown as it is.
+    functions = signature_file.load(table_file, str(Path(shown) / table))
     copy = text("copy", "")
     if copy and copy not in functions:
         raise DataError(

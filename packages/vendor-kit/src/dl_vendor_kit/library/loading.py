@@ -5,6 +5,7 @@ It checks the form of the files; :mod:`dl_vendor_kit.library.check` checks their
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,13 @@ def load(folder: Path, shown: str | None = None) -> Data:
     """
     library = read_library(folder, shown or str(folder))
     data = Data(library)
+    try:
+        os.listdir(folder / "operators")
+    except OSError as error:
+        where = Place(f"{library.shown}/operators", 1)
+        message = f"cannot be read: {error.strerror}; create the folder, or correct its permissions"
+        data.findings.append(Finding(where, "operators", message))
+        return data
     data.findings += _unread(folder / "operators", f"{library.shown}/operators")
     seen: dict[str, Place] = {}
     for file in sorted((folder / "operators").glob("*.yaml")):

@@ -109,7 +109,7 @@ class Library:
     @property
     def table_shown(self) -> str:
         """Return the path of the signature table in findings."""
-        return f"{self.shown}/{Path(self.table).name}"
+        return str(Path(self.shown) / self.signatures)
 
     def place(self, key: str) -> Place:
         """Return where a key of library.yaml, or of ``outputs``, is."""

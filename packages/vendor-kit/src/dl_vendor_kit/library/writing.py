@@ -41,6 +41,7 @@ def write_outputs(wanted: Mapping[Path, str]) -> list[Path]:
     try:
         for file in differing:
             file.parent.mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(file.parent)
             temporary[file].write_bytes(wanted[file].encode())
         for file in differing:
             temporary[file].replace(file)
@@ -54,6 +55,15 @@ def write_outputs(wanted: Mapping[Path, str]) -> list[Path]:
             with suppress(OSError):
                 path.unlink()
     return differing
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of processes that were killed."""
+    for path in folder.glob(".dl-*-*.tmp"):
+        process = path.name.split("-")[1]
+        if process.isdigit() and not Path(f"/proc/{process}").exists():
+            with suppress(OSError):
+                path.unlink()
 
 
 def remove_output(file: Path) -> None:
