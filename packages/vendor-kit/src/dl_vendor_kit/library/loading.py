@@ -5,7 +5,6 @@ It checks the form of the files; :mod:`dl_vendor_kit.library.check` checks their
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def load(folder: Path, shown: str | None = None) -> Data:
     library = read_library(folder, shown or str(folder))
     data = Data(library)
     try:
-        os.listdir(folder / "operators")
+        next((folder / "operators").iterdir(), None)
     except OSError as error:
         where = Place(f"{library.shown}/operators", 1)
         message = f"cannot be read: {error.strerror}; create the folder, or correct its permissions"
