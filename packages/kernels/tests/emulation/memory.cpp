@@ -5,6 +5,7 @@
 #include "memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -19,7 +20,8 @@
 namespace emulation {
 namespace {
 
-constexpr size_t kPage = 4096, kAlignment = 64;
+const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+constexpr size_t kAlignment = 64;
 // The address range, which costs nothing: addresses are not reused.
 constexpr size_t kAddresses = size_t(1) << 40;
 constexpr int kAround = 0xa5;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exchange.h"
+#include "half.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -97,9 +98,8 @@ inline std::string combine(const std::vector<std::string>& parts, Element elemen
     case Element::kFloat64:
       return combined_plain<double>(parts, operation);
     case Element::kHalf:
-      return combined<_Float16, float>(
-          parts, operation, [](_Float16 value) { return static_cast<float>(value); },
-          [](float value) { return static_cast<_Float16>(value); });
+      return combined<uint16_t, float>(parts, operation, fakes::half_value,
+                                       fakes::half_bits<float>);
     case Element::kBfloat16:
       return combined<uint16_t, float>(parts, operation, bfloat16_value, bfloat16_bits);
     default:

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include "../common/half.h"
+
 namespace fake {
 
 enum class DType { kFloat16, kBfloat16, kFloat32, kFloat64 };
@@ -28,9 +30,9 @@ inline double load(DType type, const char* at) {
     return value;
   }
   if (type == DType::kFloat16) {
-    _Float16 value;
-    std::memcpy(&value, at, sizeof value);
-    return static_cast<double>(value);
+    uint16_t bits;
+    std::memcpy(&bits, at, sizeof bits);
+    return static_cast<double>(fakes::half_value(bits));
   }
   uint32_t bits = 0;
   std::memcpy(&bits, at, bytes_of(type));
@@ -47,7 +49,7 @@ inline void store(DType type, char* at, double value) {
   } else if (type == DType::kFloat32) {
     std::memcpy(at, &narrow, sizeof narrow);
   } else if (type == DType::kFloat16) {
-    const auto half = static_cast<_Float16>(value);
+    const uint16_t half = fakes::half_bits(value);
     std::memcpy(at, &half, sizeof half);
   } else {
     uint32_t bits;
