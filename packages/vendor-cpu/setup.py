@@ -1,8 +1,8 @@
 """One library per instruction set, from the same sources; everything else is in pyproject.toml.
 
-``DL_BUILD_ISA`` selects them: a comma-separated list of the x86-64 levels ``v2``, ``v3`` and
-``v4``, or ``all`` for a release; by default the best one that this machine supports. On other
-processors there is a single library, ``native``.
+``DL_BUILD_ISA`` selects them: a comma-separated list, or ``all`` for a release; by default the best
+one that this machine supports. The levels are ``v2``, ``v3`` and ``v4`` of x86-64, and ``armv8``
+and ``sve`` of aarch64. On other processors there is a single library, ``native``.
 
 ``DL_BUILD_DIOPI_IMPL=1`` adds ``libdiopi_impl.so``: the same operators in DIOPI's own convention,
 for hosts that look them up by name and provide DIOPI's runtime functions.
@@ -17,12 +17,7 @@ from setuptools import setup
 from dl_kernels.build import KernelLibrary, build_kernel_library
 from dl_vendor_kit import include_dir as kit_dir
 
-FLAGS = {
-    "v2": ["-march=x86-64-v2"],
-    "v3": ["-march=x86-64-v3"],
-    "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
-    "native": [],
-}
+LEVELS = runpy.run_path("src/dl_vendor_cpu/levels.py")
 # Kernels ignore errno and floating-point exceptions, which allows more vectorization.
 COMMON = [
     "-fno-math-errno",
@@ -43,15 +38,21 @@ HEADERS = [
 
 def levels() -> list[str]:
     """Return the instruction sets to build for."""
-    here: list[str] = runpy.run_path("src/dl_vendor_cpu/levels.py")["levels_here"]()
-    if here == ["native"]:
-        return here
-    wanted = os.environ.get("DL_BUILD_ISA") or (here or ["v2"])[0]
-    chosen = ["v2", "v3", "v4"] if wanted == "all" else wanted.split(",")
-    unknown = [level for level in chosen if level not in FLAGS]
+    known: list[str] = LEVELS["known_levels"]()
+    here: list[str] = LEVELS["levels_here"]()
+    wanted = os.environ.get("DL_BUILD_ISA") or (here or known)[0]
+    chosen = known if wanted == "all" else wanted.split(",")
+    unknown = [level for level in chosen if level not in known]
     if unknown:
-        raise SystemExit(f"DL_BUILD_ISA={wanted}: {unknown[0]!r} is not v2, v3, v4 or all")
+        raise SystemExit(f"DL_BUILD_ISA={wanted}: {unknown[0]!r} is not {', '.join(known)} or all")
     return chosen
+
+
+def flags(level: str) -> list[str]:
+    """Return the compiler's options for an instruction set."""
+    architecture = LEVELS["ARCHITECTURES"].get(level)
+    wide = ["-mprefer-vector-width=512"] if level == "v4" else []
+    return [f"-march={architecture}", *wide] if architecture else []
 
 
 def version() -> str:
@@ -62,13 +63,13 @@ def version() -> str:
 
 
 def library(level: str) -> KernelLibrary:
-    name = "native" if level == "native" else f"x86-64-{level}"
+    name = LEVELS["ARCHITECTURES"].get(level, level)
     return KernelLibrary(
         f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
         sources=SOURCES,
         include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
-        extra_compile_args=[*COMMON, *FLAGS[level]],
+        extra_compile_args=[*COMMON, *flags(level)],
         depends=HEADERS,
     )
 
@@ -80,7 +81,7 @@ def diopi_impl(level: str) -> KernelLibrary:
         sources=[path for path in SOURCES if not path.startswith(TABLE_ONLY)],
         include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_VERSION", f'"{version()}"')],
-        extra_compile_args=[*COMMON, *FLAGS[level]],
+        extra_compile_args=[*COMMON, *flags(level)],
         depends=HEADERS,
         diopi_convention=True,
     )

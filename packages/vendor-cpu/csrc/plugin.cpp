@@ -3,6 +3,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 #include "dl_kernels/operators.h"
 #include "library/find.h"
 #include "runtime/vendor.h"
@@ -48,6 +52,8 @@ bool processor_fits() {
   return __builtin_cpu_supports("x86-64-v4");
 #elif defined(__x86_64__) && defined(__AVX2__)
   return __builtin_cpu_supports("x86-64-v3");
+#elif defined(__ARM_FEATURE_SVE) && defined(__ARM_FEATURE_BF16)
+  return (getauxval(AT_HWCAP) & HWCAP_SVE) != 0 && (getauxval(AT_HWCAP2) & HWCAP2_BF16) != 0;
 #else
   return true;
 #endif

@@ -29,6 +29,28 @@ def test_level_needs_all_of_its_features(flags: set[str], expected: list[str]) -
     assert levels.supported_levels(frozenset(flags)) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Features : fp asimd asimddp", ["armv8"]),
+        ("Features\t: fp asimd asimdhp fphp asimddp sve bf16 i8mm", ["sve", "armv8"]),
+        ("Features : fp asimd asimdhp fphp asimddp sve", ["armv8"]),
+        ("", ["armv8"]),
+    ],
+)
+def test_levels_of_arm_processors(text: str, expected: list[str]) -> None:
+    assert levels.supported_levels(levels.processor_flags(text), levels.ARM) == expected
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_compilers_know_each_level(machine: str) -> None:
+    assert set(levels.known_levels(machine)) <= set(levels.ARCHITECTURES)
+
+
+def test_other_machines_have_one_level() -> None:
+    assert levels.known_levels("riscv64") == ["native"]
+
+
 def test_flags_of_the_first_processor_count() -> None:
     text = "processor : 0\nflags\t\t: fpu avx2\n\nprocessor : 1\nflags\t\t: fpu\n"
     assert levels.processor_flags(text) == {"fpu", "avx2"}

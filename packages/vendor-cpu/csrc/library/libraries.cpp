@@ -45,8 +45,10 @@ bool is_skinny(const GemmCall& call) {
 bool is_emulated(diopiDtype_t dtype) {
 #if defined(__x86_64__)
   static const bool has_bfloat16 = __builtin_cpu_supports("avx512bf16") != 0;
+#elif defined(__ARM_FEATURE_BF16)
+  constexpr bool has_bfloat16 = true;
 #else
-  constexpr bool has_bfloat16 = true;  // not measured on other processors
+  constexpr bool has_bfloat16 = false;
 #endif
   return dtype == diopi_dtype_bfloat16 && !has_bfloat16;
 }

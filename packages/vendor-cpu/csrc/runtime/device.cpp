@@ -27,18 +27,31 @@ int32_t processor_count() {
   return online > 0 ? static_cast<int32_t>(online) : 1;
 }
 
+// Linux shows the name of a processor on x86-64, and numbers of its maker and model on aarch64.
 void read_model_name(char* name, size_t size) {
   std::snprintf(name, size, "CPU");
   std::FILE* file = std::fopen("/proc/cpuinfo", "r");
   if (file == nullptr) return;
-  char line[512];
-  while (std::fgets(line, sizeof(line), file) != nullptr) {
-    if (std::strncmp(line, "model name", 10) != 0) continue;
+  char line[512], maker[16] = "", part[16] = "", revision[16] = "";
+  const auto copy = [&line](const char* key, char* to, size_t room) {
+    const size_t length = std::strlen(key);
+    if (std::strncmp(line, key, length) != 0) return false;
     const char* value = std::strchr(line, ':');
-    if (value == nullptr) break;
+    if (value == nullptr) return false;
     value += std::strspn(value, ": \t");
-    std::snprintf(name, size, "%.*s", static_cast<int>(std::strcspn(value, "\n")), value);
-    break;
+    std::snprintf(to, room, "%.*s", static_cast<int>(std::strcspn(value, "\n")), value);
+    return true;
+  };
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    if (copy("model name", name, size)) break;
+    copy("CPU implementer", maker, sizeof(maker));
+    copy("CPU part", part, sizeof(part));
+    // The last of a processor's lines.
+    if (copy("CPU revision", revision, sizeof(revision))) {
+      std::snprintf(name, size, "ARM processor, maker %s, part %s, revision %s", maker, part,
+                    revision);
+      break;
+    }
   }
   std::fclose(file);
 }

@@ -7,6 +7,8 @@
 
 #if defined(__F16C__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "dl_kernels/base/config.h"
@@ -29,6 +31,11 @@ DL_FN void load_dense(C* to, const T* from, int64_t n) {
           to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
     }
   }
+#elif defined(__aarch64__)
+  if constexpr (std::is_same_v<T, Half>) {
+    for (; i + 4 <= n; i += 4)
+      vst1q_f32(to + i, vcvt_f32_f16(vld1_f16(reinterpret_cast<const __fp16*>(from + i))));
+  }
 #endif
   DL_VECTOR_LOOP
   for (int64_t j = i; j < n; ++j) to[j] = cast<C>(from[j]);
@@ -43,6 +50,11 @@ DL_FN void store_dense(T* to, const C* from, int64_t n) {
       const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), half);
     }
+  }
+#elif defined(__aarch64__)
+  if constexpr (std::is_same_v<T, Half>) {
+    for (; i + 4 <= n; i += 4)
+      vst1_f16(reinterpret_cast<__fp16*>(to + i), vcvt_f16_f32(vld1q_f32(from + i)));
   }
 #endif
   DL_VECTOR_LOOP

@@ -21,6 +21,9 @@ inline constexpr int kTileRows = 14;  // 28 of 32 registers hold the tile
 #elif defined(__AVX__)
 inline constexpr int kVectorBytes = 32;
 inline constexpr int kTileRows = 6;  // 12 of 16
+#elif defined(__aarch64__)
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kTileRows = 10;  // 20 of 32
 #else
 inline constexpr int kVectorBytes = 16;
 inline constexpr int kTileRows = 6;

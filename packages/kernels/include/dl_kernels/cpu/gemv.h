@@ -5,6 +5,8 @@
 
 #if defined(__F16C__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <cstdint>
@@ -119,6 +121,10 @@ struct Gemv {
       return reinterpret_cast<Vector>(
           _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 #endif
+#elif defined(__aarch64__)
+    } else if constexpr (std::is_same_v<U, Half> && std::is_same_v<C, float>) {
+      return reinterpret_cast<Vector>(
+          vcvt_f32_f16(vld1_f16(reinterpret_cast<const __fp16*>(from))));
 #endif
     } else {
       C converted[kLanes];

@@ -16,7 +16,7 @@ DL_KERNELS_BEGIN
 namespace math {
 
 DL_FN float fused(float a, float b, float c) {
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(__aarch64__)
   return __builtin_fmaf(a, b, c);
 #else
   return a * b + c;  // without the instruction, fmaf would be a call
