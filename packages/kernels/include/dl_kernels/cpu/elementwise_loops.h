@@ -35,10 +35,15 @@ using loop_t = std::conditional_t<kIsHalf<T>, float, T>;
 template <class O, class F, class With>
 DL_FN void each_element(const F& f, O* out, int64_t n, const With& with) {
   using C = compute_t<O>;
-  const auto whole = [&](auto... x) { return cast<O>(cast<C>(f(x...))); };
+  // Without the attribute, large functors are called, and loops do not vectorize.
+  const auto whole = [&](auto... x)
+                         __attribute__((always_inline)) { return cast<O>(cast<C>(f(x...))); };
   if constexpr (HasFast<F>::value) {
-    const auto leaves = [&](auto... x) { return f.in_fast_range(x...) ? 0 : 1; };
-    const auto fast = [&](auto... x) { return cast<O>(cast<C>(f.fast(x...))); };
+    const auto leaves = [&](auto... x) __attribute__((always_inline)) {
+      return f.in_fast_range(x...) ? 0 : 1;
+    };
+    const auto fast = [&](auto... x)
+                          __attribute__((always_inline)) { return cast<O>(cast<C>(f.fast(x...))); };
     for (int64_t begin = 0; begin < n; begin += kChunk) {
       const int64_t end = n - begin < kChunk ? n : begin + kChunk;
       int outside = 0;
@@ -64,9 +69,10 @@ __attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* cons
   // Copies tell the compiler that the functor's parameters and the addresses do not alias `out`.
   const F f = functor;
   const std::tuple<const I*...> from{static_cast<const I*>(data[K + 1])...};
-  each_element(f, static_cast<O*>(data[0]), n, [from](int64_t i, const auto& g) {
-    return g(cast<compute_t<I>>(std::get<K>(from)[i])...);
-  });
+  each_element(f, static_cast<O*>(data[0]), n,
+               [from](int64_t i, const auto& g) __attribute__((always_inline)) {
+                 return g(cast<compute_t<I>>(std::get<K>(from)[i])...);
+               });
 }
 
 template <class O, class A, class B, class F>
@@ -76,7 +82,8 @@ __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n
   const A* a = static_cast<const A*>(data[1]);
   const auto b = cast<compute_t<B>>(*static_cast<const B*>(data[2]));
   each_element(f, static_cast<O*>(data[0]), n,
-               [a, b](int64_t i, const auto& g) { return g(cast<compute_t<A>>(a[i]), b); });
+               [a, b](int64_t i, const auto& g)
+                   __attribute__((always_inline)) { return g(cast<compute_t<A>>(a[i]), b); });
 }
 
 // Elements of bfloat16 that are converted together in registers.

@@ -8,16 +8,20 @@ DL_KERNELS_BEGIN
 
 namespace math {
 
-// Clenshaw's recurrence. Source: Clenshaw, A note on the summation of Chebyshev series (1955).
-template <int N>
+// Steps k to 1 of Clenshaw's recurrence, without a loop: loops around the sum then vectorize.
+template <int k, int N>
+DL_FN double clenshaw(const double (&terms)[N], double t, double last, double before) {
+  if constexpr (k == 0)
+    return t * last - before + terms[0];
+  else
+    return clenshaw<k - 1>(terms, t, 2 * t * last - before + terms[k], last);
+}
+
+// The sum of the first terms. Source: Clenshaw, A note on the summation of Chebyshev series (1955).
+template <int count, int N>
 DL_FN double chebyshev_sum(const double (&terms)[N], double t) {
-  double last = 0, before = 0;
-  for (int k = N - 1; k > 0; --k) {
-    const double sum = 2 * t * last - before + terms[k];
-    before = last;
-    last = sum;
-  }
-  return t * last - before + terms[0];
+  static_assert(count <= N);
+  return clenshaw<count - 1>(terms, t, 0, 0);
 }
 
 }  // namespace math

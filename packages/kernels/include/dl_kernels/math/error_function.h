@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "dl_kernels/math/chebyshev_tables.gen.h"
+#include "dl_kernels/math/for_float.h"
 #include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
@@ -39,6 +40,27 @@ DL_FN double log_ndtr(double x) {
   const double square = x * x / 2, rest = std::fma(x, x, -x * x) / 2;
   const double decay = square < 745 ? std::exp(-square) * (1 - rest) : 0;
   return std::log1p(-erfcx(scaled) * decay / 2);
+}
+
+// The same two functions of floats, without branches and in double.
+DL_FN double positive_erfcx_for_float(double x) {
+  const double t = x == HUGE_VAL ? 1.0 : (x - 3.75) / (x + 3.75);
+  return erfcx_series<true>(t) / (1 + 2 * x);
+}
+DL_FN float erfcx(float x) {
+  const double wide = static_cast<double>(x);
+  const double scaled = positive_erfcx_for_float(std::fabs(wide));
+  return static_cast<float>(wide < 0 ? 2 * exp_for_float(wide * wide) - scaled : scaled);
+}
+DL_FN float log_ndtr(float x) {
+  const double wide = static_cast<double>(x), square = wide * wide / 2;
+  const double scaled = positive_erfcx_for_float(std::fabs(wide) * kRootHalf) / 2;
+  // For positive arguments log(1 - u) with 0 <= u <= 1/2; for small u by its series.
+  const double u = scaled * exp_for_float(-square);
+  const bool below = wide < 0;
+  const double log = log_for_float(below ? scaled : 1 - u) - (below ? square : 0);
+  const double series = -u * (1 + u * (0.5 + u * (1.0 / 3)));
+  return static_cast<float>(!below & (u < 1e-4) ? series : log);
 }
 
 // A closed form that is accurate to 1 in 400 (Winitzki, A handy approximation for the error
@@ -104,10 +126,13 @@ DL_FN double ndtri(double p) {
 
 // The same in float by erfinv(2p - 1), whose w is -log(4p(1 - p)); beyond the range of the fit in
 // double.
-DL_FN float ndtri(float p) {
-  if (!(p > 0x1p-22f && p < 1.0f)) return static_cast<float>(ndtri(static_cast<double>(p)));
+DL_FN bool ndtri_is_fitted(float p) { return (p > 0x1p-22f) & (p < 1.0f); }
+DL_FN float ndtri_fitted(float p) {
   const float y = 2.0f * (p - 0.5f);
   return 1.41421356237309505f * y * erfinv_slope(-log(4.0f * p * (1.0f - p)));
+}
+DL_FN float ndtri(float p) {
+  return ndtri_is_fitted(p) ? ndtri_fitted(p) : static_cast<float>(ndtri(static_cast<double>(p)));
 }
 
 }  // namespace math
