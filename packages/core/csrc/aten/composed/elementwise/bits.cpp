@@ -1,9 +1,12 @@
 // Operators on the bits of integers and of floating-point numbers.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/div.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/pow.h>
+#include <ATen/ops/take.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -26,7 +29,18 @@ Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
   return a.bitwise_or(b).sub_(a.bitwise_and(b));
 }
 
-Tensor power_of_two(const Tensor& exponent) { return at::pow(wrap_scalar(2), exponent); }
+// 2^0 to 2^(count - 1) with the dtype and device of `like`; the last one of a signed dtype is its
+// smallest number.
+Tensor powers_of_two(int64_t count, const Tensor& like) {
+  const Tensor exponents = at::arange(count, like.options().dtype(at::kLong));
+  return at::pow(wrap_scalar(int64_t{2}), exponents).to(like.scalar_type());
+}
+
+// factors[1 + b] of each shift b. The first and the last factor are for shifts below 0 and by the
+// width or more. A power of each element would take ten times as long.
+Tensor factors_of(const Tensor& b, int64_t bits, const Tensor& factors) {
+  return at::take(factors, b.to(at::kLong).clamp(-1, bits).add_(1));
+}
 
 void check_shift(const char* name, const Tensor& a) {
   TORCH_CHECK_NOT_IMPLEMENTED(c10::isIntegralType(a.scalar_type(), false), "[dl] \"", name,
@@ -38,17 +52,27 @@ void check_shift(const char* name, const Tensor& a) {
 Tensor left_shift(const Tensor& a, const Tensor& b) {
   check_shift("lshift", a);
   const int64_t bits = 8 * a.element_size();
-  const Tensor beyond = b.lt(0).logical_or_(b.ge(bits));
-  return a.mul(power_of_two(b.clamp(0, bits - 1))).masked_fill_(beyond, 0);
+  const Tensor factors = at::zeros({bits + 2}, a.options());
+  factors.narrow(0, 1, bits).copy_(powers_of_two(bits, a));
+  return a.mul(factors_of(b, bits, factors));
 }
 
 // Shifts by the width or more leave only the sign.
 Tensor right_shift(const Tensor& a, const Tensor& b) {
   check_shift("rshift", a);
-  const int64_t largest = 8 * a.element_size() - (a.scalar_type() == at::kByte ? 1 : 2);
-  const Tensor beyond = b.lt(0).logical_or_(b.gt(largest));
-  const Tensor inside = at::div(a, power_of_two(b.clamp(0, largest)), "floor");
-  return at::where(beyond, a.lt(0).to(a.scalar_type()).neg_(), inside);
+  const int64_t bits = 8 * a.element_size();
+  if (bits <= 32) {
+    // Products with powers of two are exact.
+    const at::ScalarType exact = bits <= 16 ? at::kFloat : at::kDouble;
+    const Tensor factors = at::full({bits + 2}, 0x1p-60, a.options().dtype(exact));
+    factors.narrow(0, 1, bits).copy_(powers_of_two(bits, factors).reciprocal_());
+    return a.to(exact).mul_(factors_of(b, bits, factors)).floor_().to(a.scalar_type());
+  }
+  // 2^63 is no int64: shifts by 63 leave the sign as well.
+  const Tensor beyond = b.lt(0).logical_or_(b.ge(bits - 1));
+  const Tensor factors = powers_of_two(bits - 1, a);
+  const Tensor divisor = at::take(factors, b.to(at::kLong).clamp(0, bits - 2));
+  return at::where(beyond, a.lt(0).to(a.scalar_type()).neg_(), at::div(a, divisor, "floor"));
 }
 
 bool any(const Tensor& condition) {

@@ -4,8 +4,11 @@
 namespace dl::core::composed {
 namespace {
 
-Tensor logical_not(const Tensor& x) { return x.eq(0); }
-Tensor logical_xor(const Tensor& a, const Tensor& b) { return a.ne(0).ne(b.ne(0)); }
+Tensor logical_not(const Tensor& x) {
+  return x.scalar_type() == at::kBool ? x.bitwise_not() : x.eq(0);
+}
+Tensor as_bool(const Tensor& x) { return x.scalar_type() == at::kBool ? x : x.ne(0); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return as_bool(a).ne(as_bool(b)); }
 
 using LogicalNot = Unary<logical_not, Promotion::comparison, "logical_not">;
 using LogicalXor = Binary<logical_xor, Promotion::comparison, "logical_xor">;

@@ -79,6 +79,10 @@ Replacements replacements(c10::ScalarType type, std::optional<double> nan,
 }
 Tensor replace(const Tensor& x, Replacements by) {
   if (!x.is_floating_point()) return x;
+  // The largest numbers for infinities are also the bounds of all others.
+  const Replacements usual = replacements(x.scalar_type(), {}, {}, {});
+  if (by.posinf == usual.posinf && by.neginf == usual.neginf)
+    return x.clamp(by.neginf, by.posinf).masked_fill_(x.ne(x), by.nan);
   return x.masked_fill(x.ne(x), by.nan)
       .masked_fill_(x.eq(kInfinity), by.posinf)
       .masked_fill_(x.eq(-kInfinity), by.neginf);
