@@ -17,6 +17,7 @@
 #include "aten/composed/vision/grid_taps.h"
 #include "aten/fallback/fallback_typed.h"
 #include "aten/kernel/composed.h"
+#include "aten/kernel/wrapper.h"
 #include "aten/layout/strides.h"
 #include "aten/plans/checks.h"
 
@@ -24,6 +25,9 @@ namespace dl::core::composed {
 namespace {
 
 using Gradients = std::tuple<at::Tensor, at::Tensor>;
+
+Site grid_sample_site{
+    "grid_sampler_2d", {"grid_sampler_2d", "grid_sampler_3d"}, {Op::diopiGridSample}};
 
 struct Sampling {
   GridInterpolation mode;
@@ -167,13 +171,38 @@ at::Tensor grid_gradient(const GridTable& table, const at::Tensor& grad, const a
   return at::stack(slopes, -1).view(grid.sizes()).to(grid.scalar_type());
 }
 
+// The contract's operator has zeros outside and aligns borders. It computes positions in double, so
+// that the nearest cell of a position between two could be another one than torch's.
+bool sample_native(OutputPlan& plan, const at::Tensor& input, const at::Tensor& grid,
+                   const Sampling& how) {
+  const int device_index = ::dl::core::device_of(input);
+  if (device_index < 0 || grid_sample_site.disabled.load(std::memory_order_relaxed)) return false;
+  const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device_index), diopiGridSample);
+  if (function == nullptr || grid.device() != input.device()) return false;
+  if (how.padding != GridPadding::zeros || how.align_corners ||
+      how.mode == GridInterpolation::nearest)
+    return false;
+  DimVector sizes(grid.sizes().begin(), grid.sizes().end() - 1);
+  sizes.insert(sizes.begin() + 1, input.size(1));
+  plan.start(input);
+  plan.output(sizes, input.scalar_type());
+  if (!plan.make_outputs({})) return false;
+  const at::Tensor out = plan.out(0);
+  NativeCall call(grid_sample_site, device_index);
+  OutputHandle out_handle(out);
+  return call.run("diopiGridSample", function, out_handle.get(), TensorHandle(input).get(),
+                  TensorHandle(grid).get(),
+                  how.mode == GridInterpolation::bicubic ? "bicubic" : "bilinear");
+}
+
 template <int64_t Spatial>
 at::Tensor sample_forward(const at::Tensor& input, const at::Tensor& grid, int64_t mode,
                           int64_t padding, bool align_corners) {
   if (samples(input, grid, Spatial, mode, padding)) {
-    return sample(
-        input, grid,
-        {static_cast<GridInterpolation>(mode), static_cast<GridPadding>(padding), align_corners});
+    const Sampling how = {static_cast<GridInterpolation>(mode), static_cast<GridPadding>(padding),
+                          align_corners};
+    OutputPlan plan;
+    return sample_native(plan, input, grid, how) ? plan.take(0) : sample(input, grid, how);
   }
   using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, int64_t, int64_t, bool);
   return on_cpu<(Spatial == 2 ? Text("grid_sampler_2d") : Text("grid_sampler_3d")), Signature>(
