@@ -39,19 +39,19 @@ diopiError_t diopiStack(
   const int64_t dim = static_cast<int64_t>(dim_);
   lib::require_dtype(out, 0x19f57, "out");
   lib::require_dtype(tensors, 0x19f57, "tensors");
-  if (!(call_.has(functions::aclnnStack))) {
-    call_.note(1, "the library does not have aclnnStack");
-  } else if (lib::holds(call_, 1, "not (ndim(out) > 1)", [&] { return (dl::kit::library::ndim(out) > int64_t{1}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
-        plan_.call(functions::aclnnStack, {lib::Argument{tensors}, lib::Argument{dim}, lib::Argument{out}});
-      })) {
-    return diopiSuccess;
-  }
   if (!(call_.has(functions::aclnnCat))) {
-    call_.note(2, "the library does not have aclnnCat");
-  } else if (lib::holds(call_, 2, "not (ndim(out) == 1)", [&] { return (dl::kit::library::ndim(out) == int64_t{1}); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+    call_.note(1, "the library does not have aclnnCat");
+  } else if (lib::holds(call_, 1, "not (ndim(out) == 1)", [&] { return (dl::kit::library::ndim(out) == int64_t{1}); }) && lib::attempt(call_, 1, [&](lib::Plan& plan_) {
         plan_.call(functions::aclnnCat, {
             lib::Argument{dl::kit::library::flat_all(tensors)}, lib::Argument{int64_t{0}},
             lib::Argument{out}});
+      })) {
+    return diopiSuccess;
+  }
+  if (!(call_.has(functions::aclnnStack))) {
+    call_.note(2, "the library does not have aclnnStack");
+  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+        plan_.call(functions::aclnnStack, {lib::Argument{tensors}, lib::Argument{dim}, lib::Argument{out}});
       })) {
     return diopiSuccess;
   }

@@ -260,7 +260,7 @@ diopiError_t diopiNLLLossV2Backward(
   }
   if (!(call_.has(functions::aclnnInplaceCopy) && call_.has(functions::aclnnNLLLossBackward))) {
     call_.note(2, "the library does not have one of aclnnInplaceCopy, aclnnNLLLossBackward");
-  } else if (lib::holds(call_, 2, "not (ndim(input) > 2)", [&] { return (dl::kit::library::ndim(input) > int64_t{2}); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
+  } else if (lib::attempt(call_, 2, [&](lib::Plan& plan_) {
         const lib::View tmp_rows = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
         const lib::View tmp_grad = call_.temporary(dl::kit::library::dtype(input), lib::Ints{lib::floor_divide(dl::kit::library::numel(input), dl::kit::library::size(input, int64_t{1})), dl::kit::library::size(input, int64_t{1})});
         plan_.call(functions::aclnnInplaceCopy, {

@@ -42,7 +42,7 @@ diopiError_t diopiRMSNorm(
   if (!(call_.has(functions::aclnnRmsNorm) && call_.has(functions::aclnnInplaceAdd) && call_.has(functions::aclnnCast))) {
     call_.note(2, "the library does not have one of aclnnRmsNorm, aclnnInplaceAdd, aclnnCast");
   } else if (lib::holds(call_, 2, "not (len(normalized_shape) == 1 and (bias or dtype(inv_rms) != float32))", [&] { return ((dl::kit::library::len(normalized_shape) == int64_t{1}) && (lib::present(bias) || (!lib::equal(dl::kit::library::dtype(inv_rms), lib::Dtype{diopi_dtype_float32})))); }) && lib::attempt(call_, 2, [&](lib::Plan& plan_) {
-        [&, out = plan_.upcast(out, false, true), input = plan_.upcast(input, true, false), weight = plan_.upcast(weight, true, false), bias = plan_.upcast(bias, true, false)] {
+        [&, out = plan_.upcast(out, false, true), input = plan_.upcast(input, true, false), weight = plan_.upcast(weight, true, false)] {
         const lib::View tmp_rms32 = call_.temporary(lib::Dtype{diopi_dtype_float32}, lib::shape(inv_rms));
         plan_.call(functions::aclnnRmsNorm, {
             lib::Argument{input},

@@ -23,6 +23,11 @@ CASES = [
             found_inf=T("1", values=[0.0]),
             inv_scale=T("1", values=[0.25]),
         ),
+        dict(
+            scaled_grads=[T("3x41", strides=(1, 3)), "5"],
+            found_inf=T("1", values=[0.0]),
+            inv_scale=T("1", values=[0.25]),
+        ),
         layouts=(),
     ),
     calls(
