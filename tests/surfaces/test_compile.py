@@ -62,14 +62,22 @@ def test_a_graph_is_for_the_current_device() -> None:
             assert compiled(x).item() == index
 
 
-def test_the_default_names_what_works() -> None:
-    said = r"\[torch.compile\] Inductor.* cannot generate code for dl .*backend=\"aot_eager\""
-    with pytest.raises(RuntimeError, match=said):
-        torch.compile(double)(torch.ones(4, device="dl"))
-    # The error persists, and the supported backends still work.
-    with pytest.raises(RuntimeError, match=said):
-        torch.compile(double)(torch.ones(5, device="dl"))
-    assert torch.compile(double, backend="aot_eager")(torch.ones(1, device="dl")).item() == 3
+def test_the_default_backend_compiles_with_dl_dicp() -> None:
+    from dl_dicp import statistics
+
+    before = statistics.snapshot().compiled
+    assert torch.compile(double)(torch.ones(1, device="dl")).item() == 3
+    assert statistics.snapshot().compiled == before + 1
+
+
+def test_a_direct_call_of_inductor_names_what_works() -> None:
+    from torch._inductor import compile_fx
+
+    said = r"\[torch.compile\] Inductor cannot generate code for dl .*backend=\"aot_eager\""
+    for _ in range(2):  # the error persists
+        compiled = torch.compile(double, backend=compile_fx.compile_fx)
+        with pytest.raises(RuntimeError, match=said):
+            compiled(torch.ones(4, device="dl"))
 
 
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")

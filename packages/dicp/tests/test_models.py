@@ -11,6 +11,9 @@ from agreement import assert_agree
 from dicp_models import MODELS, TRANSFORMERS, Encoder, on_dl, tokens
 from dl_dicp import statistics
 
+# Deprecation warnings of torch's own modules that Inductor imports.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
+
 
 def state_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {**dict(model.named_parameters()), **dict(model.named_buffers())}
@@ -21,7 +24,7 @@ def test_inference_is_as_eager(name: str) -> None:
     model, inputs = on_dl(name)
     model.eval()
     eager = copy.deepcopy(model)
-    compiled = torch.compile(model, backend="dl")
+    compiled = torch.compile(model)
     with torch.no_grad():
         for _ in range(3):
             assert_agree(compiled(*inputs), eager(*inputs))
@@ -35,7 +38,7 @@ def test_inference_is_as_eager(name: str) -> None:
 def test_training_steps_are_as_eager(name: str) -> None:
     model, inputs = on_dl(name)
     eager = copy.deepcopy(model)
-    compiled = torch.compile(model, backend="dl")
+    compiled = torch.compile(model)
     optimizers = [torch.optim.SGD(m.parameters(), lr=0.05) for m in (model, eager)]
     for _ in range(4):
         losses = []
@@ -54,7 +57,7 @@ def test_training_steps_are_as_eager(name: str) -> None:
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_transformers_need_no_host_calls(name: str) -> None:
     model, inputs = on_dl(name)
-    compiled = torch.compile(model.eval(), backend="dl")
+    compiled = torch.compile(model.eval())
     with torch.no_grad():
         for _ in range(2):
             compiled(*inputs)
@@ -66,7 +69,7 @@ def test_batch_norm_in_evaluation_has_gradients() -> None:
     model, inputs = on_dl("residual")
     model.eval()
     eager = copy.deepcopy(model)
-    compiled = torch.compile(model, backend="dl")
+    compiled = torch.compile(model)
     for _ in range(2):
         for run in (compiled, eager):
             # The second call must not change the saved tensors of the first one.
@@ -76,13 +79,11 @@ def test_batch_norm_in_evaluation_has_gradients() -> None:
     assert not statistics.eager
 
 
-# Dynamo warns when it traces optimizers.
-@pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
 def test_a_compiled_optimizer_counts_each_step_once() -> None:
     model, _ = on_dl("residual")
     eager = copy.deepcopy(model)
     own, other = (torch.optim.AdamW(m.parameters(), lr=0.01) for m in (model, eager))
-    step = torch.compile(own.step, backend="dl")
+    step = torch.compile(own.step)
     # Steps traced by Dynamo round differently from eager ones.
     other_step = torch.compile(other.step, backend="aot_eager")
     for _ in range(3):
@@ -102,7 +103,7 @@ def test_dropout_draws_what_eager_draws() -> None:
     torch.manual_seed(0)
     model = Encoder(dropout=0.5).to("dl")
     words = tokens().to("dl")
-    compiled = torch.compile(model, backend="dl")
+    compiled = torch.compile(model)
     drawn = []
     for run in (model, compiled, compiled):
         torch.manual_seed(7)
@@ -117,7 +118,7 @@ def test_the_cache_of_a_decoding_loop_is_as_in_eager() -> None:
     model, _ = on_dl("llama")
     model.eval()
     eager = copy.deepcopy(model)
-    compiled = torch.compile(model, backend="dl")
+    compiled = torch.compile(model)
     said: list[list[int]] = [[], []]
     with torch.no_grad():
         for run, words in zip((compiled, eager), said, strict=True):

@@ -9,6 +9,7 @@ from typing import Any
 from torch.fx import GraphModule
 
 from dl_core.torch_backend.graph_observers import observe
+from dl_dicp import modes
 from dl_dicp.compiled import CompiledGraph
 from dl_dicp.engines import registry
 from dl_dicp.engines.names import DEFAULT
@@ -20,6 +21,8 @@ from dl_dicp.recording.identities import return_arguments
 from dl_dicp.recording.inplace import write_in_place
 from dl_dicp.recording.whole_operators import whole_operators
 
+OPTION_NAMES = frozenset(each.name for each in dataclasses.fields(Options))
+
 
 def dl(
     module: GraphModule,
@@ -27,29 +30,33 @@ def dl(
     *,
     options: Mapping[str, Any] | None = None,
     mode: str | None = None,
+    inductor: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
     """Compile a Dynamo graph.
 
     AOTAutograd functionalizes the graph and, if gradients are needed, partitions it into a forward
     and a backward graph. Each of them becomes contract graphs.
 
-    :param options: see :class:`~dl_dicp.compiled.Options`.
-    :raises ValueError: an option is unknown, or ``mode`` is given, which the backend does not have.
+    :param options: see :class:`~dl_dicp.options.Options`.
+    :param mode: a mode of ``torch.compile``, see :mod:`dl_dicp.modes`.
+    :param inductor: Inductor's settings, which ``torch.compile`` without a backend passes instead
+        of a mode.
+    :raises ValueError: an option or the mode is unknown.
     """
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
-    if mode not in (None, "default"):
-        raise ValueError(f"[dl] the backend has no modes, but mode is {mode!r}; leave it out")
+    settings = modes.settings_of_mode(mode)
+    if inductor is not None:
+        settings = modes.with_global_settings({**settings, **inductor})
     if not isinstance(options or {}, Mapping):
         raise ValueError(f"[dl] options={options!r} is not a dictionary of options by name")
-    known = {each.name for each in dataclasses.fields(Options)}
-    unknown = sorted(map(str, set(options or {}) - known))
+    unknown = sorted(map(str, set(options or {}) - OPTION_NAMES))
     if unknown:
         raise ValueError(
-            f"[dl] unknown options {', '.join(unknown)}; expected {', '.join(sorted(known))}"
+            f"[dl] unknown options {', '.join(unknown)}; expected {', '.join(sorted(OPTION_NAMES))}"
         )
-    chosen = Options(**dict(options or {}))
+    chosen = Options(**{**modes.options_for(settings, example_inputs), **(options or {})})
     remarks: list[str] = []
     return_arguments(module)
     whole = registry.engine_class(chosen.engine).compile_module(module, example_inputs, chosen)
@@ -82,3 +89,7 @@ def dl(
     checkpoints.register()
     with whole_operators():
         return made(module, example_inputs)
+
+
+# `torch.compile` without a backend accepts these options in addition to those of Inductor.
+dl.option_names = OPTION_NAMES  # type: ignore[attr-defined]

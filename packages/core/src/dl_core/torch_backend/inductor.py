@@ -1,7 +1,9 @@
 """Placeholders for Inductor's code generators. dl has none, so they raise an error.
 
 Inductor looks up these names at its first use, as for any out-of-tree device, and this module is
-imported only then. Without the names, ``torch.compile`` fails with ``KeyError: 'dl'``.
+imported only then. ``torch.compile`` does not pass graphs of dl tensors to Inductor
+(:mod:`.default_compiler`), but other functions of torch do. Without the names, they fail with
+``KeyError: 'dl'``.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from typing import Any, NoReturn
 from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op_overrides
 
 from dl_core.torch_backend import DEVICE
+from dl_core.torch_backend.default_compiler import ALTERNATIVES
 
 _MESSAGE = (
-    "[torch.compile] Inductor, the default backend, cannot generate code for dl devices. Use "
-    'torch.compile(model, backend="aot_eager") or backend="eager", which run the graph with dl\'s '
-    'operators, or install the wheel dl-dicp and use backend="dl", which compiles it.'
+    "[torch.compile] Inductor cannot generate code for dl devices. torch.compile(model) without a "
+    "backend compiles graphs of dl tensors with the wheel dl-dicp; a direct call of Inductor, or "
+    f"AOTInductor, does not. {ALTERNATIVES}"
 )
 
 

@@ -14,7 +14,7 @@ import torch
 from torch.overrides import has_torch_function_unary
 
 from dl_core import _C
-from dl_core.torch_backend import DEVICE
+from dl_core.torch_backend import DEVICE, default_compiler
 
 _MARK = "_dl_patch"
 
@@ -23,6 +23,10 @@ def apply() -> None:
     """Install the patches. A second call does nothing."""
     _replace(torch.Tensor, "__dlpack_device__", _dlpack_device)
     _replace(torch.UntypedStorage, "is_shared", _is_shared)
+    compiler = torch._TorchCompileInductorWrapper
+    _replace(compiler, "__call__", default_compiler.call)
+    _replace(compiler, "apply_options", default_compiler.apply_options)
+    _replace(compiler, "__eq__", default_compiler.equal)
 
 
 def apply_distributed() -> None:
@@ -35,7 +39,7 @@ def apply_distributed() -> None:
     _replace(ProcessGroup, "_register_backend", _register_backend)
 
 
-def _replace(owner: type, name: str, wrap: Callable[[Any], Any]) -> None:
+def _replace(owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
     original = getattr(owner, name)
     if hasattr(original, _MARK):
         return

@@ -25,12 +25,13 @@ def run(
     family: Family,
     *,
     dynamic: bool | None,
-    backend: Any = "dl",
+    backend: Any = "inductor",
     options: Mapping[str, Any] | None = None,
 ) -> Report:
     """Compare inference at each size, and ``TRAINING_STEPS`` training steps at
     alternating sizes.
 
+    :param backend: torch's default, which compiles graphs of dl tensors with dl-dicp, or another.
     :param options: options of the backend.
     """
     report = Report(name)
