@@ -17,6 +17,7 @@ FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "of different shapes": lambda x, i, j: x[i[:, None], j[None, :]],
     "apart": lambda x, i, j: x[i, :, j],
     "three": lambda x, i, j: x[i, j, i],
+    "one element": lambda x, i, j: torch.ops.aten.index(x, [i[0], j[1], i[2]]),
 }
 
 

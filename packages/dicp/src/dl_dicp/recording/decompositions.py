@@ -38,7 +38,7 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
     behind = first + len(dims)
     rows = _places([each.to(x.device) for _, each in given], x.shape[first:behind])
     picked = torch.index_select(x.flatten(first, behind - 1), first, rows.reshape(-1))
-    return picked.reshape(*x.shape[:first], *rows.shape, *x.shape[behind:])
+    return picked.reshape((*x.shape[:first], *rows.shape, *x.shape[behind:]))
 
 
 def _places(indices: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
