@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dl_integrations.when_imported import watch
+from dl_core.when_imported import watch
 from dl_integrations.wrappers import all_wrappers
 from dl_integrations.wrappers.wrapper import Wrapper
 

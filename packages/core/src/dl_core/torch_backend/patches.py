@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.overrides import has_torch_function_unary
 
-from dl_core import _C
+from dl_core import _C, when_imported
 from dl_core.torch_backend import DEVICE, default_compiler
 
 _MARK = "_dl_patch"
+_FLEX_ATTENTION = "torch.nn.attention.flex_attention"
 
 
 def apply() -> None:
@@ -27,6 +29,8 @@ def apply() -> None:
     _replace(compiler, "__call__", default_compiler.call)
     _replace(compiler, "apply_options", default_compiler.apply_options)
     _replace(compiler, "__eq__", default_compiler.equal)
+    # torch imports this module on first use.
+    when_imported.watch({}, after={_FLEX_ATTENTION: [_apply_flex_attention]})
 
 
 def apply_distributed() -> None:
@@ -37,6 +41,10 @@ def apply_distributed() -> None:
     _replace(DistributedDataParallel, "_check_comm_hook", _check_comm_hook)
     _replace(ProcessGroup, "_has_hooks", _has_hooks)
     _replace(ProcessGroup, "_register_backend", _register_backend)
+
+
+def _apply_flex_attention() -> None:
+    _replace(sys.modules[_FLEX_ATTENTION], "_validate_device", _validate_device)
 
 
 def _replace(owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
@@ -77,6 +85,19 @@ def _is_shared(original: Callable[..., bool]) -> Callable[..., bool]:
         return _C.can_lend(self.device.index)
 
     return is_shared
+
+
+def _validate_device(original: Callable[..., None]) -> Callable[..., None]:
+    """Let ``flex_attention`` accept dl tensors; torch compares the device type with a fixed list.
+
+    Its eager form uses operators of the device only, and has gradients.
+    """
+
+    def validate_device(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+        if query.device.type != DEVICE:
+            original(query, key, value)
+
+    return validate_device
 
 
 def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:

@@ -183,6 +183,7 @@ def _attach(config: Config) -> list[str]:
         attention_vmap,
         distributed,
         fallback,
+        higher_order,
         modes,
         module,
         patches,
@@ -199,6 +200,7 @@ def _attach(config: Config) -> list[str]:
     process_sharing.register()
     supplied.supply()
     attention_vmap.register()
+    higher_order.register()
     distributed.register(config.distributed)
     atexit.register(_let_autograd_finish)
     fallback.set_fallback_mode(config.fallback)

@@ -51,8 +51,7 @@ def _call(name: str, action: Action) -> None:
         action()
     except Exception as error:  # noqa: BLE001 - the program may not need dl in this framework
         warnings.warn(
-            f"dl-integrations: dl could not be registered with {name}: "
-            f"{type(error).__name__}: {error}",
+            f"dl-core: dl could not be registered with {name}: {type(error).__name__}: {error}",
             RuntimeWarning,
             stacklevel=2,
         )
