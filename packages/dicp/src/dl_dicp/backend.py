@@ -17,6 +17,7 @@ from dl_dicp.folding.graph import compile_graph
 from dl_dicp.options import Options
 from dl_dicp.recording import checkpoints
 from dl_dicp.recording.decompositions import DECOMPOSITIONS
+from dl_dicp.recording.flex_attention import expand_attention
 from dl_dicp.recording.identities import return_arguments
 from dl_dicp.recording.inplace import write_in_place
 from dl_dicp.recording.whole_operators import whole_operators
@@ -71,6 +72,7 @@ def dl(
 
     def compiler(kind: str) -> Callable[..., Any]:
         def compile_one(graph: GraphModule, _: Sequence[Any]) -> Callable[[list[Any]], Any]:
+            expand_attention(graph, DECOMPOSITIONS)
             write_in_place(graph)
             return observe(
                 graph, kind, compile_graph(graph, kind, chosen, list(remarks)), compile_part
