@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from dl_conformance.diopi_test import main, model_of, operators_of
+from dl_conformance.diopi_test import _CLOSEST, main, model_of, operators_of
+from dl_conformance.models.model import all_models
 from dl_conformance.selection import Selection, SelectionError
 
 
@@ -57,6 +59,25 @@ def test_models_are_listed_and_chosen(capsys: pytest.CaptureFixture[str]) -> Non
 )
 def test_families_of_models_are_known_by_their_names(name: str, model: str) -> None:
     assert model_of(name) == model
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("faster_rcnn_r50", "the model with the most similar layers is mask-rcnn-r50-fpn"),
+        ("deeplabv3plus", "the model with the most similar layers is deeplabv3-r50"),
+        ("seresnet50", "the model with the most similar layers is resnet-50"),
+        ("stgcn", "it has no similar model"),
+    ],
+)
+def test_models_that_are_missing_have_the_most_similar_one(name: str, hint: str) -> None:
+    with pytest.raises(SelectionError, match=f"--model_name {name}: .* DIOPI_TEST; {hint}; --get"):
+        model_of(name)
+
+
+def test_the_most_similar_models_exist() -> None:
+    assert {*_CLOSEST.values()} - {""} <= {*all_models()}
+    assert not {*_CLOSEST} & {re.sub(r"[^a-z0-9]", "", name) for name in all_models()}
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,20 @@ def operators_of(name: str) -> list[str]:
     return found
 
 
+_LISTS_MODELS = "--get_model_list prints all names"
+_CLOSEST = {
+    **dict.fromkeys(("atss", "fcos"), "retinanet-r50-fpn"),
+    **dict.fromkeys(("cascadercnn", "fasterrcnn", "solo"), "mask-rcnn-r50-fpn"),
+    **dict.fromkeys(("centernet", "dbnet", "sar"), "resnet-18"),
+    **dict.fromkeys(("crnn", "repvgg"), "vgg-16"),
+    **dict.fromkeys(("deeplabv3plus", "fcn", "pspnet", "upernet"), "deeplabv3-r50"),
+    **dict.fromkeys(("deeppose", "hrnet", "seresnet", "slowfast", "tsn"), "resnet-50"),
+    "stgcn": "",
+}
+"""Models of DIOPI_TEST that the suite does not have, each with the one whose layers are most alike:
+its backbone, or the same kind of head."""
+
+
 def model_of(name: str) -> str:
     """Return the suite's name of a model, whose given name may be spelled differently.
 
@@ -168,11 +182,18 @@ def model_of(name: str) -> str:
     known = sorted(all_models())
     exact = [each for each in known if _plain(each) == wanted]
     found = exact or [each for each in known if _plain(each).startswith(wanted)]
+    if wanted and not found:
+        for missing, closest in _CLOSEST.items():
+            if wanted.startswith(missing):
+                similar = f"the model with the most similar layers is {closest}"
+                raise SelectionError(
+                    f"--model_name {name}: the suite does not have the shapes of this model of "
+                    f"DIOPI_TEST; {similar if closest else 'it has no similar model'}; "
+                    f"{_LISTS_MODELS}"
+                )
     if not wanted or not found:
         near = format_suggestions(get_close_matches(name, known, 1))
-        raise SelectionError(
-            f"--model_name {name}: unknown model{near}; --get_model_list prints all names"
-        )
+        raise SelectionError(f"--model_name {name}: unknown model{near}; {_LISTS_MODELS}")
     return found[0]
 
 
