@@ -19,12 +19,21 @@ mockcuda: bool = importlib.import_module("torch_dipu.starting").start()
 
 dipu = importlib.import_module("torch_dipu.dipu")
 
+_REMEDIES = {
+    "_C": "torch.dl has the functions of the device",
+    "GetDeviceProxy": "torch.device('cuda') is the device while CUDA is mocked",
+    "profiler": "torch.profiler records the device",
+    "testing": "the wheel dl-torch-tests has torch's tests for the device",
+}
+"""Names of DIPU that do not exist here, each with what replaces it."""
+
 
 def __getattr__(name: str) -> Any:
     # DIPU exports the functions of its module `dipu` here too.
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch_dipu' has no attribute {name!r}")
-    return getattr(dipu, name)
+    if not name.startswith("__") and hasattr(dipu, name):
+        return getattr(dipu, name)
+    remedy = _REMEDIES.get(name, "it has the names of torch.dl, and those of torch_dipu.dipu")
+    raise AttributeError(f"module 'torch_dipu' has no attribute {name!r}; {remedy}")
 
 
 def __dir__() -> list[str]:

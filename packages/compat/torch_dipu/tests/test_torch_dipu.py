@@ -179,9 +179,20 @@ def test_without_a_device_the_import_says_so() -> None:
     assert "DL_DISABLE" in done.stderr or "vendor" in done.stderr
 
 
-def test_unknown_names_say_what_there_is() -> None:
-    done = run("import torch_dipu; torch_dipu.GetDeviceProxy", fails=True)
-    assert "has no attribute 'GetDeviceProxy'; it has the names of torch.dl" in done.stderr
+def test_unknown_names_have_the_module_and_what_replaces_them() -> None:
+    program = """
+        import torch_dipu
+        for name in ("profiler", "GetDeviceProxy", "nothing"):
+            try:
+                getattr(torch_dipu, name)
+            except AttributeError as error:
+                print(error)
+    """
+    profiler, proxy, nothing = run(program).stdout.splitlines()
+    module = "module 'torch_dipu' has no attribute"
+    assert profiler == f"{module} 'profiler'; torch.profiler records the device"
+    assert proxy.startswith(f"{module} 'GetDeviceProxy'; torch.device('cuda') is the device")
+    assert nothing.startswith(f"{module} 'nothing'; it has the names of torch.dl")
 
 
 def test_a_package_of_that_name_in_the_same_place_wins(tmp_path: Path) -> None:
