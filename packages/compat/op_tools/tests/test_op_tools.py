@@ -117,3 +117,12 @@ def test_the_commands_of_its_documentation(command: str, said: str) -> None:
         check=True,
     )
     assert said in done.stdout
+
+
+def test_containers_are_traversed_as_in_scripts_for_ditorch() -> None:
+    from op_tools.utils import traverse_container
+
+    x = torch.ones(2)
+    found = list(traverse_container(({"a": [x, 1], "b": ()}, "text", {2})))
+    assert found[0] is x and found[1:] == [1, "text", 2]
+    assert list(traverse_container(x)) == [x]
