@@ -158,6 +158,32 @@ def test_a_fallback_has_a_line_with_both_outputs(folder: Path) -> None:
     assert "skip OpFallbackHook on torch.Tensor.mul\n" in said
 
 
+def test_random_functions_that_stay_on_the_device_are_skipped(folder: Path) -> None:
+    said = run(
+        """
+        with op_tools.OpFallback():
+            torch.rand(3, 4, device="dl").exp()
+        """,
+        folder,
+    )
+    assert "skip OpFallbackHook on torch.rand\n" in said
+    assert re.search(r"^OpFallbackHook: torch\.Tensor\.exp +output:", said, re.M)
+    assert not re.search(r"^OpFallbackHook: torch\.rand ", said, re.M)
+
+
+def test_random_functions_fall_back_if_they_are_named(folder: Path) -> None:
+    said = run(
+        """
+        with op_tools.OpFallback():
+            torch.ones(3, device="dl").normal_()
+        """,
+        folder,
+        OP_FALLBACK_LIST="torch.Tensor.normal_",
+    )
+    assert "apply OpFallbackHook on torch.Tensor.normal_\n" in said
+    assert re.search(r"^OpFallbackHook: torch\.Tensor\.normal_ +output:", said, re.M)
+
+
 def test_features_on_single_functions_write_lines(folder: Path) -> None:
     said = run(
         """

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import torch
 
+from diopi_proto.tolerance.torch_operators.op_classes import draws
 from diopi_proto.tolerance.torch_operators.schema import Overload
 from dl_optools import levels
 from dl_optools.backward_graph import (
@@ -20,7 +21,7 @@ from dl_optools.call import OUR_MODES, OpCall, own_work
 from dl_optools.launching.merging import format_stayed
 from dl_optools.mode_stack import WithMode
 from dl_optools.names import Level, overload_name
-from dl_optools.on_host import only_on_device, run_on_host
+from dl_optools.on_host import leaves_device, only_on_device, run_on_host
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 
@@ -32,6 +33,8 @@ class _OnHost(WithMode):
 
     :param random: include operators that draw random numbers.
     :param stayed: receives the names of operators that only the device has.
+    :ivar moved: an overload ran on the CPU.
+    :ivar drew: an overload drew random numbers on the device.
     """
 
     supports_higher_order_operators = True
@@ -40,14 +43,19 @@ class _OnHost(WithMode):
         super().__init__()
         self._random = random
         self._stayed = stayed
+        self.moved = self.drew = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not isinstance(func, Overload):
             return func(*args, **(kwargs or {}))
         if only_on_device(func):
             self._stayed.add(overload_name(func))
+        kwargs = kwargs or {}
         with own_work():
-            return run_on_host(func, args, kwargs or {}, random=self._random)
+            moved = leaves_device(func, args, kwargs, random=self._random)
+            self.moved |= moved
+            self.drew |= not moved and draws(func, args, kwargs)
+            return run_on_host(func, args, kwargs, random=self._random)
 
 
 OUR_MODES.append(_OnHost)
@@ -108,17 +116,25 @@ class OpFallback(Tool):
 
     def handle(self, call: OpCall) -> Any:
         random = self.selection.is_listed_exactly(call.name)
-        if self.level is Level.DISPATCH:
-            overload = cast(Overload[Any, Any], call.function)
-            if random and only_on_device(overload):
-                self._stayed.add(call.name)
-            return run_on_host(overload, call.args, call.kwargs, random=random)
+        if self.level is Level.API:
+            return self.run_function(call)[0]
+        overload = cast(Overload[Any, Any], call.function)
+        if random and only_on_device(overload):
+            self._stayed.add(call.name)
+        return run_on_host(overload, call.args, call.kwargs, random=random)
+
+    def run_function(self, call: OpCall) -> tuple[Any, bool]:
+        """Run a Python function.
+
+        :returns: its result, and False if it only drew random numbers, on the device.
+        """
+        random = self.selection.is_listed_exactly(call.name)
         given = tensors_of(call.args, call.kwargs)
         older = nodes_behind(given)
         started = next_sequence_number()
-        with _OnHost(random, self._stayed if random else set()):
+        with _OnHost(random, self._stayed if random else set()) as mode:
             result = call.proceed()
         # In-place functions return nothing new: the written tensors have the nodes.
         for node in nodes_since(tensors_of(result, given), started, older):
             node_metadata(node)[_MARK] = random
-        return result
+        return result, mode.moved or not mode.drew

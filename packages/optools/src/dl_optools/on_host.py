@@ -47,6 +47,23 @@ def only_on_device(overload: Overload[Any, Any]) -> bool:
     return not has_host_kernel(overload)
 
 
+def leaves_device(
+    overload: Overload[Any, Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    random: bool = False,
+) -> bool:
+    """Return True if :func:`run_on_host` computes this call on the CPU."""
+    given = tensors_of(args, kwargs)
+    if not given or signature(overload).view or _requests_other_device(given, kwargs):
+        return False
+    if only_on_device(overload):
+        return False
+    has_form = base_name(overload) in HOST_IMPLEMENTATIONS
+    return not draws(overload, args, kwargs) or (random and not has_form)
+
+
 def run_on_host(
     overload: Overload[Any, Any],
     args: tuple[Any, ...],
@@ -61,13 +78,11 @@ def run_on_host(
 
     :param random: also draw on the CPU, whose numbers differ from the device's.
     """
+    if not leaves_device(overload, args, kwargs, random=random):
+        return overload(*args, **kwargs)
     facts = signature(overload)
     given = tensors_of(args, kwargs)
-    if facts.view or not given or _requests_other_device(given, kwargs) or only_on_device(overload):
-        return overload(*args, **kwargs)
     form = HOST_IMPLEMENTATIONS.get(base_name(overload))
-    if draws(overload, args, kwargs) and (form is not None or not random):
-        return overload(*args, **kwargs)
     device = next((x.device for x in given if x.device.type != "cpu"), given[0].device)
     moved = Relocation((args, dict(kwargs)))
     host_args, host_kwargs = moved.tree

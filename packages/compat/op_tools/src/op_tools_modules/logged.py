@@ -57,10 +57,14 @@ class Announcing(Tool):
 
     def handle(self, call: OpCall) -> Any:
         wanted = self._wanted.get(call.name, True)
-        if call.name not in self._announced:
-            self._announced.add(call.name)
-            write_line(f"{'apply' if wanted else 'skip'} {self.hook} on {call.name}")
+        self.announce(call.name, wanted)
         return super().handle(call) if wanted else call.proceed()
+
+    def announce(self, name: str, applied: bool) -> None:
+        """Write the line of a function, unless it was written."""
+        if name not in self._announced:
+            self._announced.add(name)
+            write_line(f"{'apply' if applied else 'skip'} {self.hook} on {name}")
 
 
 class OpAutoCompare(Announcing, autocompare.OpAutoCompare):
@@ -103,7 +107,7 @@ class OpCapture(Announcing, capture.OpCapture):
 
 
 class OpFallback(Announcing, fallback.OpFallback):
-    """Runs every function on the CPU."""
+    """Runs every function on the CPU, except those that only draw random numbers: it skips them."""
 
     hook = "OpFallbackHook"
 
@@ -111,7 +115,10 @@ class OpFallback(Announcing, fallback.OpFallback):
         if not self._wanted.get(call.name, True) or self.level is not Level.API:
             return super().handle(call)
         given = facts_of(call.args), named_facts(call.kwargs)
-        result = super().handle(call)
+        result, applied = self.run_function(call)
+        self.announce(call.name, applied)
+        if not applied:
+            return result
         results = facts_of_result(result)
         write_line(f"{self.hook}: {call.name:<50} input: {describe_call(*given)}")
         write_line(
