@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from dl_core.commands import Command
+from dl_optools import OpOverflowCheck
 from dl_optools.commands.bisect import BISECT
 from dl_optools.commands.diagnose import DIAGNOSE
 from dl_optools.commands.one_iter import ONE_ITER
@@ -17,7 +19,7 @@ from dl_optools.commands.timing import MONITOR
 from dl_optools.commands.tool import variables_of
 from dl_optools.launching.baseline import BaselineError, read
 from dl_optools.launching.launch import UnknownToolError, tools_of
-from dl_optools.launching.variables import explain_misspelling
+from dl_optools.launching.variables import describe_unread, explain_misspelling
 from dl_optools.option_types import count, seconds, tolerance
 
 
@@ -85,6 +87,38 @@ def test_a_program_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None
     DIAGNOSE.configure(parser)
     assert DIAGNOSE.run(parser.parse_args(["--", "no-such-program"])) == 127
     assert capsys.readouterr().err == "dl diagnose: no-such-program: program not found\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("OP_CAPTURE_LST", "no tool reads OP_CAPTURE_LST; did you mean OP_CAPTURE_LIST?"),
+        ("AUTOCOMPARE_EVRY", "did you mean AUTOCOMPARE_EVERY?"),
+        ("AUTOCOMPARE_ERROR_TOLERANCE_FLOAT33", "AUTOCOMPARE_ERROR_TOLERANCE_FLOAT32?"),
+        ("ADD_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT33", "ADD_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT32?"),
+        ("ADDD_OP_DTYPE_CAST_DICT", "is of no operator; did you mean ADD_OP_DTYPE_CAST_DICT?"),
+    ],
+)
+def test_a_misspelled_variable_of_the_environment_has_a_sentence(name: str, problem: str) -> None:
+    (sentence,) = describe_unread({name: "1"}, lambda: {"ADD", "LINEAR"})
+    assert name in sentence and sentence.endswith(problem)
+
+
+@pytest.mark.parametrize("name", ["OP_SERVICE_ACCOUNT_TOKEN", "ADD_OP_DTYPE_CAST_DICT", "LR"])
+def test_variables_of_tools_and_of_other_programs_have_none(name: str) -> None:
+    assert describe_unread({name: "1"}, lambda: {"ADD"}) == []
+
+
+def test_a_tool_warns_once_about_misspelled_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OP_OVERFLOW_CHECK_LSIT", "x")
+    monkeypatch.setenv("LINEARR_AUTOCOMPARE_ERROR_TOLERANCE", "1,1")
+    with pytest.warns(RuntimeWarning) as caught, OpOverflowCheck(device="cpu"):
+        pass
+    texts = [str(each.message) for each in caught]
+    assert len(texts) == 2 and "LINEAR_AUTOCOMPARE_ERROR_TOLERANCE?" in texts[0]
+    assert "OP_OVERFLOW_CHECK_LIST?" in texts[1]
+    with warnings.catch_warnings(), OpOverflowCheck(device="cpu"):
+        warnings.simplefilter("error")
 
 
 def test_variables_that_no_tool_reads() -> None:

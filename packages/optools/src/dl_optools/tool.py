@@ -22,6 +22,7 @@ from dl_optools.options import operator_lists
 from dl_optools.outputs import ResultsError
 from dl_optools.selection import OTHER_LEVEL, Selection, unmatched_texts
 from dl_optools.tensors import runs_on
+from dl_optools.unread import warn_unread
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -165,6 +166,7 @@ class Tool:
         if self.device is None:
             self.device = device_under_test()
         check_device(self.device, type(self).__name__)
+        warn_unread(self.variable)
         self.losses = []
         self.left_out = []
         self.opened()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable, Collection, Mapping
 
 from dl_optools.launching.launch import TOOL_NAMES
 
-_TOOLS = [x.variable for x in TOOL_NAMES]
-_LISTS = [f"OP_{tool}_{end}" for tool in (*_TOOLS, "PROBE") for end in ("LIST", "DISABLE_LIST")]
+TOOLS = (*(x.variable for x in TOOL_NAMES), "PROBE")
+"""Names of the tools in their variables."""
+_LISTS = [f"OP_{tool}_{end}" for tool in TOOLS for end in ("LIST", "DISABLE_LIST")]
 KNOWN = (
     *_LISTS,
     *(f"OP_{tool}_EVERY" for tool in ("TIME_MEASURE", "OBSERVE", "PROBE")),
@@ -22,16 +24,60 @@ KNOWN = (
     "AUTOCOMPARE_EVERY",
     "AUTOCOMPARE_BUNDLES",
 )
+_TOLERANCE, _CASTS = "AUTOCOMPARE_ERROR_TOLERANCE", "OP_DTYPE_CAST_DICT"
 _OF_OPERATORS = re.compile(
-    r"(\w+_)?AUTOCOMPARE_ERROR_TOLERANCE(_(FLOAT16|BFLOAT16|FLOAT32|FLOAT64))?|\w+_OP_DTYPE_CAST_DICT"
+    rf"(?:(\w+)_)??(?:{_TOLERANCE}(?:_(?:FLOAT16|BFLOAT16|FLOAT32|FLOAT64))?|{_CASTS})"
 )
+_DTYPES = tuple(f"{_TOLERANCE}_{x}" for x in ("FLOAT16", "BFLOAT16", "FLOAT32", "FLOAT64"))
+_CLOSE = 0.8
+"""Similarity of a misspelled name: other programs have variables with the prefix ``OP_``."""
 
 
 def explain_misspelling(name: str) -> str:
     """Return why no tool reads a variable that looks like a tool's; empty for other variables."""
     if not name.startswith(("OP_", "AUTOCOMPARE_")):
         return ""
-    if name in KNOWN or _OF_OPERATORS.fullmatch(name):
+    return _explain(name, cutoff=0.6) if not _is_read(name) else ""
+
+
+def describe_unread(
+    environ: Mapping[str, str], operators: Callable[[], Collection[str]]
+) -> list[str]:
+    """Return a sentence for each set variable that is probably a misspelled variable of a tool.
+
+    :param operators: returns the names of operators in variables, such as ``LINEAR``; called only
+        if there is such a variable.
+    """
+    return list(filter(None, (_problem(name, operators) for name in sorted(environ))))
+
+
+def _problem(name: str, operators: Callable[[], Collection[str]]) -> str:
+    of_operator = _OF_OPERATORS.fullmatch(name)
+    if of_operator is not None:
+        operator = of_operator[1]
+        if operator is None or operator in (known := operators()):
+            return ""
+        near = difflib.get_close_matches(operator, known, 1)
+        rest = name.removeprefix(operator)
+        return f"{name} is of no operator" + (f"; did you mean {near[0]}{rest}?" if near else "")
+    if _is_read(name):
         return ""
-    near = difflib.get_close_matches(name, KNOWN, 1)
-    return f"no tool reads {name}" + (f"; did you mean {near[0]}?" if near else "")
+    if _TOLERANCE in name or _CASTS in name:
+        return _explain(name, start=max(name.find(_TOLERANCE), name.find(_CASTS)))
+    if not name.startswith(("OP_", "AUTOCOMPARE_")):
+        return ""
+    explained = _explain(name, cutoff=_CLOSE)
+    return explained if "did you mean" in explained else ""
+
+
+def _is_read(name: str) -> bool:
+    return name in KNOWN or _OF_OPERATORS.fullmatch(name) is not None
+
+
+def _explain(name: str, *, cutoff: float = 0.6, start: int = 0) -> str:
+    """Return a sentence with the closest name.
+
+    :param start: position at which the tool's part begins, after the name of an operator.
+    """
+    near = difflib.get_close_matches(name[start:], (*KNOWN, _TOLERANCE, *_DTYPES), 1, cutoff)
+    return f"no tool reads {name}" + (f"; did you mean {name[:start]}{near[0]}?" if near else "")
