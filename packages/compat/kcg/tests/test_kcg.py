@@ -153,6 +153,7 @@ def test_attention_is_that_of_torch() -> None:
             f'{{"kernels": [{{"type": "matmul", "kernelName": "{SMALL}", "pklpath": "a.pkl"}}]}}',
             "pklpath has to be empty",
         ),
+        ('{"kernels": [], "pklpath": "a.pkl"}', "pklpath has to be empty"),
         (
             '{"kernels": [{"type": "matmul", "kernelName": "mine"}]}',
             r"not a kernel's name.*kernels\[0\]",

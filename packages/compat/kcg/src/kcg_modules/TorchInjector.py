@@ -109,7 +109,9 @@ def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noq
         names the entry.
     """
     dialect(deviceId)
-    entries = read_json(Path(path)).get("kernels")
+    document = read_json(Path(path))
+    _refuse_pickle(document, path)
+    entries = document.get("kernels")
     if not isinstance(entries, list):
         raise KcgError(f"[kcg] {path} has no list 'kernels'")
     made = []
@@ -119,11 +121,7 @@ def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noq
             raise KcgError(f"[kcg] {where} has no text 'kernelName'")
         if entry.get("type") != "matmul":
             raise KcgError(f"[kcg] {where} is of type {entry.get('type')!r}: only 'matmul' is")
-        if entry.get("pklpath"):
-            raise KcgError(
-                f"[kcg] {where}: pklpath has to be empty: pickles can execute code, and the name"
-                " is sufficient"
-            )
+        _refuse_pickle(entry, where)
         try:
             made.append(Gemm(config_of(entry["kernelName"]), deviceId))
         except KcgError as error:
@@ -131,6 +129,18 @@ def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noq
     for gemm in made:
         _KERNELS[deviceId, gemm.problem] = gemm
     return len(made)
+
+
+def _refuse_pickle(given: dict[str, Any], where: str) -> None:
+    """Check that a file, or an entry of it, names no pickle.
+
+    :raises KcgError: it names one.
+    """
+    if given.get("pklpath"):
+        raise KcgError(
+            f"[kcg] {where}: pklpath has to be empty: pickles can execute code, and the name"
+            " is sufficient"
+        )
 
 
 def compile_model(
