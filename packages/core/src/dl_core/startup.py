@@ -84,7 +84,8 @@ def prepare(
     gpu = installed.torch_gpu(torch, environ) if torch is not None else None
     plan = selection.plan(candidates, config.vendors, gpu)
     problems = [*config.problems, *manager.problems, *lost, *plan.problems]
-    unread = describe_unread(environ)
+    plugins = [*(record.name for record in manager.records), *vendors]
+    unread = describe_unread(environ, plugins)
     return Preparation(
         config, manager, vendors, records, candidates, plan, problems, unread, additions
     )

@@ -5,9 +5,10 @@ They are misspelled, or variables of DIPU and DICP that have another name here, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from dl_core.config import VARIABLES
+from dl_core.package_variables import DOCUMENTED, NAMESPACES
 
 OF_DIPU: Mapping[str, str] = {
     "DICP_TOPS_DIPU": "Graphs always use tensors of the dl device; it can be unset.",
@@ -27,8 +28,9 @@ _OVERRIDES: Mapping[str, str] = {"DIPU_DEVICE": "DL_VENDORS"}
 """Variables that need no message if the variable that replaces them is set."""
 
 _OURS, _DIPUS = "DL_", ("DIPU_", "DICP_")
-_CLOSE = 0.85
-"""Similarity of a misspelled name: other programs and plugins have variables with our prefix."""
+_OF_TESTS = "DL_TEST_"
+_CLOSE, _RELATED = 0.85, 0.6
+"""Similarity of a misspelled name, and of the closest name for one that is not a plain mistake."""
 
 
 def known_names() -> set[str]:
@@ -36,17 +38,25 @@ def known_names() -> set[str]:
     return {name for variable in VARIABLES for name in variable.names}
 
 
-def describe_unread(environ: Mapping[str, str]) -> list[str]:
+def describe_unread(environ: Mapping[str, str], plugins: Iterable[str] = ()) -> list[str]:
     """Return a sentence for each variable that its user probably expects to have an effect.
 
-    Every variable of DIPU and DICP is reported, and those with the prefix ``DL_`` if their name is
-    similar to a setting's.
+    These are all unknown variables of DIPU and DICP, and those with the prefix ``DL_`` unless their
+    next word belongs to a package of this project or to a plugin, which may read more variables
+    than are documented; a misspelled documented variable is reported nevertheless.
+
+    :param plugins: names of installed plugins and vendors.
     """
-    return list(_sentences(environ))
+    return list(_sentences(environ, {_word(name) for name in plugins}))
 
 
-def _sentences(environ: Mapping[str, str]) -> Iterator[str]:
-    known = known_names()
+def _word(name: str) -> str:
+    return name.upper().replace("-", "_").partition("_")[0]
+
+
+def _sentences(environ: Mapping[str, str], of_plugins: Set[str]) -> Iterator[str]:
+    settings = known_names()
+    known = settings.union(DOCUMENTED)
     for name in sorted(environ):
         if name in known or not environ[name].strip():
             continue
@@ -54,12 +64,21 @@ def _sentences(environ: Mapping[str, str]) -> Iterator[str]:
             if not environ.get(_OVERRIDES.get(name, ""), "").strip():
                 yield f"{name} is set, but dl does not read it. {OF_DIPU[name]}"
             continue
-        if not name.startswith((_OURS, *_DIPUS)):
+        if not name.startswith((_OURS, *_DIPUS)) or name.startswith(_OF_TESTS):
             continue
-        import difflib  # rarely needed
-
-        similar = difflib.get_close_matches(name, [*known, *OF_DIPU], n=1, cutoff=_CLOSE)
+        word = _word(name.removeprefix(_OURS))
+        similar = _closest(name, [*known, *OF_DIPU], _CLOSE)
         if similar:
-            yield f"{name} is set, but nothing reads it. Did you mean {similar[0]}?"
+            yield f"{name} is set, but nothing reads it. Did you mean {similar}?"
         elif name.startswith(_DIPUS):
             yield f"{name} is set, but dl has no such setting; it can be unset."
+        elif word not in NAMESPACES and word not in of_plugins:
+            related = _closest(name, [*settings], _RELATED)
+            closest = f" The closest setting is {related}." if related else ""
+            yield f"{name} is set, but nothing in dl reads it.{closest}"
+
+
+def _closest(name: str, names: Sequence[str], cutoff: float) -> str:
+    import difflib  # rarely needed
+
+    return "".join(difflib.get_close_matches(name, names, n=1, cutoff=cutoff))
