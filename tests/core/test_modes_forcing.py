@@ -130,6 +130,27 @@ print(sorted(torch.dl.fallback_stats()))
 
 
 @RUNS_ONCE
+def test_entries_that_match_no_operator_are_named_with_the_closest() -> None:
+    code = "import torch; torch.ones(1, device='dl') + 1; print(*torch.dl.fallback_stats())"
+    done = run(
+        code,
+        DL_VENDORS=VENDORS[0],
+        DIPU_FORCE_FALLBACK_OPS_LIST="diopiAddd,add.Tensr,mul,add.Tensor,unique_dim",
+        DL_AUTOCOMPARE="sub.Tensors",
+    )
+    assert "add.Tensor" in done.stdout.split(), done.stderr
+    list_of_dipu = "DIPU_FORCE_FALLBACK_OPS_LIST: "
+    for sentence in (
+        f"{list_of_dipu}'diopiAddd' matches no operator; names are those of torch's overloads",
+        f"{list_of_dipu}'add.Tensr' matches no operator; did you mean add.Tensor?",
+        f"{list_of_dipu}'mul' matches no operator; did you mean mul.",
+        "DL_AUTOCOMPARE: 'sub.Tensors' matches no operator; did you mean sub.Tensor?",
+    ):
+        assert sentence in done.stderr
+    assert done.stderr.count("matches no operator") == 4
+
+
+@RUNS_ONCE
 def test_one_expression_of_dipu_forces_all_operators() -> None:
     code = """
 import torch

@@ -7,6 +7,7 @@ Implementations are imported at their first use, because every program imports t
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -188,6 +189,29 @@ def start(config: Config) -> list[str]:
                 switch_on()
         except ValueError as error:
             problems.append(f"{variable} is ignored: {error}.")
+    return [*problems, *_unknown_entries(config)]
+
+
+_LISTS = ("force_fallback", "keep_default", "autocompare")
+"""Settings that are lists of operators."""
+
+
+def _unknown_entries(config: Config) -> list[str]:
+    """Return a sentence for each entry of a list that matches no operator."""
+    from dl_core.config import VARIABLES
+    from dl_core.patterns import PatternError
+
+    problems = []
+    for variable in VARIABLES:
+        name = next((name for name in variable.names if name in config.sources), "")
+        patterns = getattr(config, variable.field) if name else ()
+        if variable.field not in _LISTS or not patterns:
+            continue
+        from dl_core.torch_backend.modes import names
+
+        # An entry that cannot be matched has its own problem.
+        with contextlib.suppress(PatternError):
+            problems += [f"{name}: {each}." for each in names.describe_unknown(patterns)]
     return problems
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import torch
 
 from dl_core.config import split_list
 
@@ -51,3 +54,26 @@ def matching(
         raise ValueError(f"[torch.dl.{api}] {error}") from None
     found |= {part for whole, parts in _PARTS.items() if whole in found for part in parts}
     return sorted(name for name, names in all_names.items() if not found.isdisjoint(names))
+
+
+def describe_unknown(patterns: Iterable[str]) -> list[str]:
+    """Return a sentence for each pattern that matches no operator of torch; it may be misspelled.
+
+    :raises PatternError: as :func:`matching`.
+    """
+    from dl_core.patterns import match_names  # rarely needed at startup
+
+    names = {name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names()}
+    unknown = [pattern for pattern in patterns if not match_names([pattern], names)]
+    return [f"{pattern!r} matches no operator; {_remedy(pattern, names)}" for pattern in unknown]
+
+
+def _remedy(pattern: str, names: Iterable[str]) -> str:
+    # A name without its overload is closest to an overload of it.
+    similar = difflib.get_close_matches(pattern, {*names}, n=1, cutoff=0.75)
+    overloads = sorted(name for name in names if name.startswith(f"{pattern}."))
+    if overloads:
+        return f"did you mean {overloads[0]}, or '{pattern}.*' for all overloads?"
+    if similar:
+        return f"did you mean {similar[0]}?"
+    return "names are those of torch's overloads, such as add.Tensor"
