@@ -4,7 +4,9 @@
 //
 // All threads of the block take part, with teams of the same size, a power of two, and no barrier
 // is below a condition: PoCL 6 duplicates the code after such a barrier, and would compile the
-// steps of a few butterfly shuffles for minutes.
+// steps of a few butterfly shuffles for minutes. Loops after a barrier are unrolled: PoCL 6 takes
+// the code after a barrier for unreachable if it begins with a loop, inside a loop that carries a
+// value, as in a cumulative sum.
 #ifndef DL_KERNELS_GPU_MEMORY_COLLECTIVES_H_
 #define DL_KERNELS_GPU_MEMORY_COLLECTIVES_H_
 
@@ -21,8 +23,8 @@ class MemoryTeam {
  public:
   DL_DEVICE MemoryTeam(BlockScratch*, int lane, int lanes)
       : first_(thread_index() - lane),
-        end_(first_ + lanes),
         part_(lanes < kPart ? lanes : kPart),
+        parts_(lanes / part_),
         begin_(thread_index() - lane % part_) {}
 
   // All-reduce: return the combination of all threads' values to every thread.
@@ -30,10 +32,16 @@ class MemoryTeam {
   DL_DEVICE T all_reduce(const T& mine, const Combine& combine) const {
     const T* const values = exchange<0>(mine);
     T sum = values[begin_];
-    for (int i = 1; i < part_; ++i) sum = combine(sum, values[begin_ + i]);
+    DL_UNROLL
+    for (int i = 1; i < kPart; ++i) {
+      if (i < part_) sum = combine(sum, values[begin_ + i]);
+    }
     const T* const sums = exchange<1>(sum);
     T all = sums[first_];
-    for (int i = first_ + part_; i < end_; i += part_) all = combine(all, sums[i]);
+    DL_UNROLL
+    for (int k = 1; k < kParts; ++k) {
+      if (k < parts_) all = combine(all, sums[first_ + k * part_]);
+    }
     return all;
   }
 
@@ -43,14 +51,17 @@ class MemoryTeam {
     const int me = thread_index();
     const T* const values = exchange<0>(mine);
     T sum = 0, before = 0, all = 0;
-    for (int i = 0; i < part_; ++i) {
+    DL_UNROLL
+    for (int i = 0; i < kPart; ++i) {
       if (begin_ + i < me) before += values[begin_ + i];
-      sum += values[begin_ + i];
+      if (i < part_) sum += values[begin_ + i];
     }
     const T* const sums = exchange<1>(sum);
-    for (int i = first_; i < end_; i += part_) {
+    DL_UNROLL
+    for (int k = 0; k < kParts; ++k) {
+      const int i = first_ + k * part_;
       if (i < begin_) before += sums[i];
-      all += sums[i];
+      if (k < parts_) all += sums[i];
     }
     return {before, all};
   }
@@ -60,21 +71,24 @@ class MemoryTeam {
     const int me = thread_index();
     const T* const values = exchange<0>(mine);
     T sum = values[begin_], inner = sum;
-    for (int i = 1; i < part_; ++i) {
-      sum = combine(sum, values[begin_ + i]);
+    DL_UNROLL
+    for (int i = 1; i < kPart; ++i) {
+      if (i < part_) sum = combine(sum, values[begin_ + i]);
       if (begin_ + i <= me) inner = sum;
     }
     const T* const sums = exchange<1>(sum);
     Scanned<T> scanned{inner, T{}, sums[first_], begin_ > first_};
-    for (int i = first_ + part_; i < end_; i += part_) {
+    DL_UNROLL
+    for (int k = 1; k < kParts; ++k) {
+      const int i = first_ + k * part_;
       if (i <= begin_) scanned.outer = scanned.all;
-      scanned.all = combine(scanned.all, sums[i]);
+      if (k < parts_) scanned.all = combine(scanned.all, sums[i]);
     }
     return scanned;
   }
 
  private:
-  static constexpr int kPart = 16;
+  static constexpr int kPart = 16, kParts = kThreads / kPart;  // the largest part, and the most
 
   // Share the values of the block's threads. Exchanges 0 and 1 alternate: the barrier of one
   // separates the reads of the other from the next writes there.
@@ -90,8 +104,8 @@ class MemoryTeam {
     return values;
   }
 
-  int first_, end_;   // threads of the team
-  int part_, begin_;  // size of the thread's part, and its first thread
+  int first_;                 // thread of the team
+  int part_, parts_, begin_;  // size and number of parts, and the first thread of this one
 };
 
 }  // namespace gpu
