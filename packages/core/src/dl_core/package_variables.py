@@ -62,7 +62,7 @@ DOCUMENTED = (
 )
 """Names of the variables, sorted."""
 
-_INTERNAL = ("COVERAGE", "EMULATION", "FAULT", "LOG", "NOX", "ONE", "OPTOOLS", "TEST")
+_INTERNAL = ("COVERAGE", "EMULATION", "FAULT", "LOG", "NOX", "ONE", "OPTOOLS", "TEST", "TUNING")
 NAMESPACES = frozenset((*(name.split("_")[1] for name in DOCUMENTED), *_INTERNAL))
 """First words of the packages' variables, after the prefix; the packages also have variables that
 are not documented, for tests and child processes."""

@@ -23,7 +23,15 @@ def test_an_unknown_variable_is_reported_with_the_closest_name(name: str, reason
 
 
 @pytest.mark.parametrize(
-    "name", ["DL_CPU_DEVICES", "DL_CUDA_INTERNAL_SWITCH", "DL_TEST_ANYTHING", "DLX_A", "dl_typo"]
+    "name",
+    [
+        "DL_CPU_DEVICES",
+        "DL_CUDA_INTERNAL_SWITCH",
+        "DL_TEST_ANYTHING",
+        "DL_TUNING_DATABASE",
+        "DLX_A",
+        "dl_typo",
+    ],
 )
 def test_variables_of_other_packages_are_not_reported(name: str) -> None:
     assert describe_unread({name: "1"}) == []
