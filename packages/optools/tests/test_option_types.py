@@ -104,7 +104,9 @@ def test_a_misspelled_variable_of_the_environment_has_a_sentence(name: str, prob
     assert name in sentence and sentence.endswith(problem)
 
 
-@pytest.mark.parametrize("name", ["OP_SERVICE_ACCOUNT_TOKEN", "ADD_OP_DTYPE_CAST_DICT", "LR"])
+@pytest.mark.parametrize(
+    "name", ["OP_SERVICE_ACCOUNT_TOKEN", "OP_SERVICE_LIST", "ADD_OP_DTYPE_CAST_DICT", "LR"]
+)
 def test_variables_of_tools_and_of_other_programs_have_none(name: str) -> None:
     assert describe_unread({name: "1"}, lambda: {"ADD"}) == []
 

@@ -29,15 +29,16 @@ _OF_OPERATORS = re.compile(
     rf"(?:(\w+)_)??(?:{_TOLERANCE}(?:_(?:FLOAT16|BFLOAT16|FLOAT32|FLOAT64))?|{_CASTS})"
 )
 _DTYPES = tuple(f"{_TOLERANCE}_{x}" for x in ("FLOAT16", "BFLOAT16", "FLOAT32", "FLOAT64"))
-_CLOSE = 0.8
-"""Similarity of a misspelled name: other programs have variables with the prefix ``OP_``."""
+_CLOSE = 0.75
+"""Similarity of the words that differ in a misspelled name: other programs have variables with the
+prefix ``OP_``, and some end like ours."""
 
 
 def explain_misspelling(name: str) -> str:
     """Return why no tool reads a variable that looks like a tool's; empty for other variables."""
     if not name.startswith(("OP_", "AUTOCOMPARE_")):
         return ""
-    return _explain(name, cutoff=0.6) if not _is_read(name) else ""
+    return "" if _is_read(name) else _explain(name)
 
 
 def describe_unread(
@@ -48,7 +49,8 @@ def describe_unread(
     :param operators: returns the names of operators in variables, such as ``LINEAR``; called only
         if there is such a variable.
     """
-    return list(filter(None, (_problem(name, operators) for name in sorted(environ))))
+    given = sorted(name for name, text in environ.items() if text.strip())
+    return list(filter(None, (_problem(name, operators) for name in given)))
 
 
 def _problem(name: str, operators: Callable[[], Collection[str]]) -> str:
@@ -57,27 +59,38 @@ def _problem(name: str, operators: Callable[[], Collection[str]]) -> str:
         operator = of_operator[1]
         if operator is None or operator in (known := operators()):
             return ""
+        # Others may be operators that torch does not list.
         near = difflib.get_close_matches(operator, known, 1)
-        rest = name.removeprefix(operator)
-        return f"{name} is of no operator" + (f"; did you mean {near[0]}{rest}?" if near else "")
+        right = "".join(near) + name.removeprefix(operator)
+        return f"{name} is of no operator; did you mean {right}?" if near else ""
     if _is_read(name):
         return ""
     if _TOLERANCE in name or _CASTS in name:
         return _explain(name, start=max(name.find(_TOLERANCE), name.find(_CASTS)))
     if not name.startswith(("OP_", "AUTOCOMPARE_")):
         return ""
-    explained = _explain(name, cutoff=_CLOSE)
-    return explained if "did you mean" in explained else ""
+    near = difflib.get_close_matches(name, (*KNOWN, _TOLERANCE, *_DTYPES), 1)
+    return _explain(name) if near and _is_misspelling(name, near[0]) else ""
+
+
+def _is_misspelling(name: str, known: str) -> bool:
+    words, others = name.split("_"), known.split("_")
+    while words and others and words[0] == others[0]:
+        del words[0], others[0]
+    while words and others and words[-1] == others[-1]:
+        del words[-1], others[-1]
+    ratio = difflib.SequenceMatcher(None, "_".join(words), "_".join(others)).ratio()
+    return ratio >= _CLOSE
 
 
 def _is_read(name: str) -> bool:
     return name in KNOWN or _OF_OPERATORS.fullmatch(name) is not None
 
 
-def _explain(name: str, *, cutoff: float = 0.6, start: int = 0) -> str:
+def _explain(name: str, *, start: int = 0) -> str:
     """Return a sentence with the closest name.
 
     :param start: position at which the tool's part begins, after the name of an operator.
     """
-    near = difflib.get_close_matches(name[start:], (*KNOWN, _TOLERANCE, *_DTYPES), 1, cutoff)
+    near = difflib.get_close_matches(name[start:], (*KNOWN, _TOLERANCE, *_DTYPES), 1)
     return f"no tool reads {name}" + (f"; did you mean {name[:start]}{near[0]}?" if near else "")
