@@ -10,8 +10,8 @@ The extension points that torch offers do not suffice:
 * Inductor's registration of a device (``register_backend_for_device``) replaces its code generators
   only. Its passes, lowerings and layouts assume a CPU or a GPU with Triton.
 * ``torch._dynamo.backends.registry.set_default_backend`` does not apply to ``backend="inductor"``,
-  replaces torch's object for CPU programs as well, and needs an import of Dynamo, which takes
-  longer than the import of torch.
+  replaces torch's object for CPU programs as well, and needs an import of Dynamo at the start of
+  every program.
 """
 
 from __future__ import annotations
