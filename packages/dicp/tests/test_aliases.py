@@ -101,3 +101,49 @@ def test_dropout_that_drops_still_does() -> None:
         assert 300 < int((run(x) == 0).sum()) < 700
     with pytest.raises(Exception, match="probability has to be between 0 and 1"):
         compiled(lambda x: dropout(x, 1.5, False))(x)
+
+
+def write_first(x: Tensor, y: Tensor) -> Tensor:
+    x.mul_(2)
+    return x + y
+
+
+def write_second(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    y.add_(x.sum())
+    return x * 3, y.reshape(-1)[1:]
+
+
+PARTS: dict[str, Callable[[Tensor], tuple[Tensor, Tensor]]] = {
+    "separate": lambda base: (base[:4].clone(), base[4:].clone()),
+    "apart": lambda base: (base[:4], base[4:]),
+    "overlapping": lambda base: (base[:4], base[2:6]),
+    "in reverse": lambda base: (base[3:7], base[:4]),
+    "interleaved": lambda base: (base[::2], base[1::2]),
+    "transposed": lambda base: (base[:4].view(2, 2), base[:4].view(2, 2).t()),
+}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("first", PARTS)
+@pytest.mark.parametrize("function", [write_first, write_second])
+def test_writes_to_arguments_that_overlap_in_one_call_only(
+    function: Callable[..., Any], first: str, grad: bool
+) -> None:
+    run = compiled(function)
+    with torch.set_grad_enabled(grad):
+        for name in (first, *PARTS, first):
+            outcomes = []
+            for call in (function, run):
+                base = torch.arange(8.0).to("dl")
+                results = call(*PARTS[name](base))
+                made = results if isinstance(results, tuple) else (results,)
+                outcomes.append([each.tolist() for each in (*made, base)])
+            assert outcomes[0] == outcomes[1], name
+
+
+def test_separate_parts_of_one_storage_run_compiled() -> None:
+    run = compiled(write_first)
+    for _ in range(3):
+        run(*PARTS["apart"](torch.arange(8.0).to("dl")))
+    assert statistics.graphs == 2
+    assert not statistics.eager

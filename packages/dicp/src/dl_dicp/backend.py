@@ -10,6 +10,7 @@ from torch.fx import GraphModule
 
 from dl_core.torch_backend.graph_observers import observe
 from dl_dicp import modes
+from dl_dicp.aliases import check_overlap
 from dl_dicp.compiled import CompiledGraph
 from dl_dicp.engines import registry
 from dl_dicp.engines.names import DEFAULT
@@ -62,7 +63,7 @@ def dl(
     return_arguments(module)
     whole = registry.engine_class(chosen.engine).compile_module(module, example_inputs, chosen)
     if callable(whole):
-        return whole
+        return check_overlap(module, whole, example_inputs)
     if whole is not None:
         remarks.append(whole)
         chosen = dataclasses.replace(chosen, engine=DEFAULT)
@@ -90,7 +91,7 @@ def dl(
     )
     checkpoints.register()
     with whole_operators():
-        return made(module, example_inputs)
+        return check_overlap(module, made(module, example_inputs), example_inputs)
 
 
 # `torch.compile` without a backend accepts these options in addition to those of Inductor.
