@@ -2,11 +2,13 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "dl/kernel.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
+#include "runtime/recorder.h"
 #include "runtime/stream.h"
 
 namespace dl::core {
@@ -63,36 +65,13 @@ std::string compile_kernels(int index, const std::string& language, const std::s
   return {static_cast<const char*>(code->bytes), code->size};
 }
 
-KernelProgram::KernelProgram(int index, const std::string& code,
-                             const std::vector<KernelLaunch>& launches, size_t addresses)
-    : device_(index), addresses_(addresses) {
-  for (const KernelLaunch& launch : launches) {
-    TORCH_CHECK(launch.blocks > 0 && launch.threads > 0, "[dl] kernel ", launch.function, " has ",
-                launch.blocks, " blocks of ", launch.threads,
-                " threads; both numbers must be at least 1");
-    for (const size_t place : launch.places)
-      TORCH_CHECK(place < addresses, "[dl] kernel ", launch.function, " uses address ", place,
-                  ", but the program has only ", addresses, " addresses");
-  }
-  const auto& kernels = kernels_of(index);
-  const Device& owner = device(index);
+KernelModule::KernelModule(int index, const std::string& code) : device_(index) {
   const DeviceScope scope(index);
-  owner.vendor->call_extension(kernels.load, "kernel.load", owner.local, code.data(),
-                               uint64_t{code.size()}, &module_);
-  try {
-    for (const KernelLaunch& launch : launches) {
-      void* function = nullptr;
-      owner.vendor->call_extension(kernels.find, "kernel.find", owner.local, module_,
-                                   launch.function.c_str(), &function);
-      launches_.push_back({function, launch.blocks, launch.threads, launch.places});
-    }
-  } catch (...) {
-    owner.vendor->call_extension(kernels.unload, "kernel.unload", owner.local, module_);
-    throw;
-  }
+  device(index).vendor->call_extension(kernels_of(index).load, "kernel.load", device(index).local,
+                                       code.data(), uint64_t{code.size()}, &module_);
 }
 
-KernelProgram::~KernelProgram() {
+KernelModule::~KernelModule() {
   if (in_bad_fork()) return;
   try {
     synchronize_device(device_);
@@ -101,6 +80,59 @@ KernelProgram::~KernelProgram() {
   } catch (const std::exception& error) {
     TORCH_WARN("[dl] kernels of dl:", device_, " were not unloaded: ", error.what());
   }
+}
+
+void* KernelModule::find(const std::string& function) const {
+  const DeviceScope scope(device_);
+  void* found = nullptr;
+  device(device_).vendor->call_extension(kernels_of(device_).find, "kernel.find",
+                                         device(device_).local, module_, function.c_str(), &found);
+  return found;
+}
+
+KernelFunction::KernelFunction(int index, const std::string& code, const std::string& name)
+    : device_(index), module_(index, code), function_(module_.find(name)) {}
+
+void KernelFunction::launch(const std::array<uint32_t, 3>& grid,
+                            const std::array<uint32_t, 3>& block, uint64_t shared_bytes,
+                            const void* arguments, uint64_t argument_bytes,
+                            const std::vector<KernelArgument>& layout) const {
+  check_not_forked();
+  if (is_recorded()) record_event("kernel");
+  std::vector<dl_kernel_argument_t> given;
+  for (const KernelArgument& each : layout) {
+    const uint32_t kind = each.is_memory ? DL_KERNEL_MEMORY : DL_KERNEL_VALUE;
+    given.push_back({each.offset, each.size, kind, 0});
+  }
+  const DeviceScope scope(device_);
+  dl_kernel_launch_t how{};
+  how.struct_size = sizeof how;
+  std::ranges::copy(grid, how.grid);
+  std::ranges::copy(block, how.block);
+  how.shared_bytes = shared_bytes;
+  how.stream = current_native_stream(device_);
+  how.arguments = arguments;
+  how.argument_bytes = argument_bytes;
+  how.layout = given.data();
+  how.argument_count = given.size();
+  device(device_).vendor->call_extension(kernels_of(device_).launch, "kernel.launch",
+                                         device(device_).local, function_, &how);
+}
+
+KernelProgram::KernelProgram(int index, const std::string& code,
+                             const std::vector<KernelLaunch>& launches, size_t addresses)
+    : device_(index), addresses_(addresses), module_(index, code) {
+  for (const KernelLaunch& launch : launches) {
+    TORCH_CHECK(launch.blocks > 0 && launch.threads > 0, "[dl] kernel ", launch.function, " has ",
+                launch.blocks, " blocks of ", launch.threads,
+                " threads; both numbers must be at least 1");
+    for (const size_t place : launch.places)
+      TORCH_CHECK(place < addresses, "[dl] kernel ", launch.function, " uses address ", place,
+                  ", but the program has only ", addresses, " addresses");
+  }
+  for (const KernelLaunch& launch : launches)
+    launches_.push_back(
+        {module_.find(launch.function), launch.blocks, launch.threads, launch.places});
 }
 
 void KernelProgram::run(const std::vector<uint64_t>& addresses) const {

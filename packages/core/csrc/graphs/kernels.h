@@ -1,8 +1,10 @@
-// Kernels of a graph compiler: the vendor compiles source text and launches the functions on
-// tensor addresses, through its kernel extension (dl/kernel.h).
+// Kernels of graph compilers and programs: the vendor compiles source text and launches the
+// functions, through its kernel extension (dl/kernel.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,47 @@ std::string compile_kernels(int device, const std::string& language, const std::
                             const std::string& text, const std::vector<std::string>& options,
                             double seconds);
 
+// Loaded machine code. Thread-safe.
+class KernelModule {
+ public:
+  KernelModule(int device, const std::string& code);
+  // Waits for the device: no enqueued work may use the module.
+  ~KernelModule();
+  KernelModule(const KernelModule&) = delete;
+  KernelModule& operator=(const KernelModule&) = delete;
+
+  // Throws c10::Error if the code has no such function.
+  [[nodiscard]] void* find(const std::string& function) const;
+
+ private:
+  int device_;
+  void* module_ = nullptr;
+};
+
+// A position in the packed arguments of a launch.
+struct KernelArgument {
+  uint32_t offset;
+  uint32_t size;
+  bool is_memory;  // a device address, or 0
+};
+
+// A function that is launched with any grid and arguments. Thread-safe.
+class KernelFunction {
+ public:
+  KernelFunction(int device, const std::string& code, const std::string& name);
+
+  // Enqueues the function on the thread's current stream of its device. `arguments` is 16-byte
+  // aligned.
+  void launch(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& block,
+              uint64_t shared_bytes, const void* arguments, uint64_t argument_bytes,
+              const std::vector<KernelArgument>& layout) const;
+
+ private:
+  int device_;
+  KernelModule module_;
+  void* function_;
+};
+
 // A function of the module, its grid and block size, and its arguments as indices into the list of
 // addresses that is passed to run().
 struct KernelLaunch {
@@ -34,9 +77,6 @@ class KernelProgram {
  public:
   KernelProgram(int device, const std::string& code, const std::vector<KernelLaunch>& launches,
                 size_t addresses);
-  ~KernelProgram();
-  KernelProgram(const KernelProgram&) = delete;
-  KernelProgram& operator=(const KernelProgram&) = delete;
 
   // Enqueues all launches on the thread's current stream.
   void run(const std::vector<uint64_t>& addresses) const;
@@ -51,7 +91,7 @@ class KernelProgram {
 
   int device_;
   size_t addresses_;
-  void* module_ = nullptr;
+  KernelModule module_;
   std::vector<Launch> launches_;
 };
 

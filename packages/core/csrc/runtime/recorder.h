@@ -20,8 +20,8 @@ inline bool is_recorded() {
   return C10_UNLIKELY(recording_threads.load(std::memory_order_relaxed) != 0);
 }
 
-// Records an event that is not an operator call: "host" (the CPU computes on device tensors), "late
-// error" (the operator detects errors in its data asynchronously).
+// Records an event: "host" (the CPU computes on device tensors), "kernel" (the program launches a
+// kernel of its own), "late error" (the operator detects errors in its data asynchronously).
 void record_event(const char* what);
 void record_copy(dl_copy_kind_t kind, const void* to, const void* from, size_t bytes);
 

@@ -15,6 +15,8 @@ Failure take(dl_status_t* status, const char* what, const std::string& vendor) {
   Failure failure{status->code, "[dl] " + std::string(what) + " failed on vendor " + vendor + ": " +
                                     status->message};
   if (status->operation != nullptr) failure.text += " (in " + std::string(status->operation) + ")";
+  // A compiler's log, for example.
+  if (status->details != nullptr) failure.text += "\n" + std::string(status->details);
   status->release(status);
   return failure;
 }

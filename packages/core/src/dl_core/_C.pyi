@@ -143,6 +143,24 @@ def compile_kernels(
     device: int, language: str, name: str, text: str, options: Sequence[str], seconds: float
 ) -> bytes: ...
 
+class KernelFunction:
+    """Function of a module, which is loaded for it."""
+
+    def __init__(self, device: int, code: bytes, name: str) -> None: ...
+    def launch(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        arguments: bytes,
+        layout: Sequence[tuple[int, int, bool]],
+    ) -> None:
+        """Enqueue the function on the current stream.
+
+        ``layout``: for each argument its offset in ``arguments``, its size, and whether it is a
+        device address.
+        """
+
 class KernelProgram:
     """Kernels of one module, launched in order.
 

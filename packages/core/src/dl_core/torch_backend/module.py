@@ -46,6 +46,7 @@ from dl_core.torch_backend.fallback import (
     reset_native_stats,
     set_fallback_mode,
 )
+from dl_core.torch_backend.kernels import Kernel, compile_kernel
 from dl_core.torch_backend.legacy import STORAGES, TENSORS, legacy_class
 from dl_core.torch_backend.memory import (
     _dump_snapshot as _dump_snapshot,
@@ -136,6 +137,7 @@ __all__ = [
     "AcceleratorError",
     "DeviceProperties",
     "Event",
+    "Kernel",
     "OutOfMemoryError",
     "Stream",
     "StreamContext",
@@ -148,6 +150,7 @@ __all__ = [
     "caching_allocator_delete",
     "can_device_access_peer",
     "check_memory",
+    "compile_kernel",
     "current_device",
     "current_stream",
     "default_stream",

@@ -30,6 +30,7 @@ _WHY = {
     "copy from host": "it copies from the host",
     "copy to host": "it reads a result on the host",
     "copy between devices": "it copies between devices",
+    "kernel": "it launches a kernel of the program",
     "late error": "it may report invalid data after it was enqueued",
 }
 
