@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import pytest
 
+from tools.site import recording
 from tools.site.check import problems
 from tools.site.drawings import with_drawings
 from tools.site.kind_pages import kind_page
@@ -117,3 +120,28 @@ def test_drawings_become_part_of_the_page(repository: Path) -> None:
     assert with_drawings(repository, "docs/tutorials/train.md", text) == (
         'Text.\n\n<figure class="drawing">\n<svg></svg>\n</figure>\n\n![Inline](b.png)\n'
     )
+
+
+def text_of(drawing: str) -> str:
+    """Return the text of a drawing; a line is in several elements."""
+    return html.unescape(re.sub(r"<[^>]*>", "", drawing)).replace("\xa0", " ")
+
+
+def test_a_recording_loads_nothing_and_shows_commands_with_their_output() -> None:
+    drawing = recording.draw([("dl a", "one\n<two>\n"), ("dl b", "x" * 200)])
+    assert re.findall(r"https?://[^\s\"]*", drawing) == ["http://www.w3.org/2000/svg"]
+    text = text_of(drawing)
+    assert [x for x in ("$ dl a", "one", "<two>", "$ dl b", "xxx…") if x not in text] == []
+    assert "x" * 150 not in text
+
+
+def test_a_recording_names_no_folder_of_the_machine(tmp_path: Path) -> None:
+    text = (
+        f"{tmp_path}/wrong.py: /opt/v/lib/python3.11/site-packages/dl\nDL_VENDORS=cpu\npid1_2_3/x"
+    )
+    assert recording.without_places(text, tmp_path) == "wrong.py: …/site-packages/dl\npid…/x"
+
+
+def test_the_recorded_session_has_todays_commands() -> None:
+    text = text_of(recording.DRAWING.read_text("utf-8"))
+    assert [line for line in recording.COMMANDS if f"$ {line}" not in text] == []

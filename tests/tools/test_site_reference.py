@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from dl_core.commands import Command
 from tools.site.reference import GENERATORS
 from tools.site.reference.c_headers import header_page
 from tools.site.reference.commands import command_page
-from tools.site.reference.docstrings import attributes
+from tools.site.reference.docstrings import attributes, described
+from tools.site.reference.names import Source, public_names
 from tools.site.reference.operators import callers
 from tools.site.reference.plugins import OwnedCommand
+from tools.site.reference.python_api import PAGES, api_page
 from tools.site.reference.variables import meaning
 
 HEADER = """/* Beginning of x_y. */
@@ -110,3 +113,58 @@ def test_a_header_page_has_declarations_below_their_comments() -> None:
 def test_all_hooks_are_described() -> None:
     (text,) = pages("hooks").values()
     assert "## dl_vendor\n\n```python\ndef dl_vendor() -> VendorDescriptor | None: ...\n```" in text
+
+
+def toy(folder: Path) -> Source:
+    """Write a package with names of every kind, and return it."""
+    (folder / "toys").mkdir()
+    (folder / "toys" / "__init__.py").write_text(
+        '"""Toys."""\n_HOME = {"play": "games"}\nfrom .shapes import Ball\nfrom os import path\n'
+        'LIMIT = 3\n"""Maximum."""\n__all__ = ["Ball", "LIMIT", "path", *_HOME]\n'
+    )
+    (folder / "toys" / "shapes.py").write_text(
+        "class Ball(Shape):\n"
+        '    """A ball.\n\n    :ivar size: diameter\n        in m.\n    """\n'
+        "    def roll(self, far: bool = True) -> None:\n"
+        '        """Roll < it.\n\n        :raises ValueError: it is flat.\n        """\n'
+        '    def _hide(self):\n        """Hide."""\n'
+    )
+    (folder / "toys" / "games.py").write_text('def play(*toys):\n    """Play."""\n')
+    return Source(folder, "toys")
+
+
+def test_public_names_are_found_without_an_import(tmp_path: Path) -> None:
+    found = {x.name: x.comment for x in public_names(toy(tmp_path))}
+    assert found == {"Ball": "", "LIMIT": "Maximum.", "play": ""}
+
+
+def test_a_page_of_python_has_signatures_and_documentation(tmp_path: Path) -> None:
+    text = api_page("toys", [toy(tmp_path)])
+    assert "# toys\n\nToys.\n\n## Ball\n\n```python\nclass Ball(Shape)\n```\n\nA ball." in text
+    assert "- `size`: diameter in m.\n\n**`roll`**" in text
+    assert "def roll(self, far: bool=True) -> None\n```\n\nRoll &lt; it." in text
+    assert "- *raises* `ValueError`: it is flat." in text
+    assert "## play\n\n```python\ndef play(*toys)\n```\n\nPlay." in text
+    assert "_hide" not in text
+
+
+def test_examples_of_docstrings_are_code() -> None:
+    assert described("Run it.\n\n>>> run()  # doctest: +SKIP\n<1>") == (
+        "Run it.\n\n```pycon\n>>> run()\n<1>\n```"
+    )
+
+
+def test_the_public_names_of_packages_are_on_pages() -> None:
+    found = pages("python-api")
+    assert set(found) == {f"reference/python/{x}.md" for x in ("index", *PAGES)}
+    for page, name in (
+        ("torch.dl", "memory_stats"),
+        ("torch.dl", "fallback_stats"),
+        ("diopi_proto", "load_vendor"),
+        ("dl_graph", "Session"),
+        ("dl_optools", "OpAutoCompare"),
+        ("dl_autotune", "TunableKernel"),
+        ("dl_dicp", "Pattern"),
+        ("dl_conformance", "reference"),
+    ):
+        assert re.search(rf"^##+ {name}$", found[f"reference/python/{page}.md"], re.MULTILINE)

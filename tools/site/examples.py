@@ -3,7 +3,7 @@
 A page in docs/ is a sequence of blocks. ```` ```python title="NAME" ```` writes a file, and
 ```` ```console ```` runs the lines that begin with ``$``; the other lines are output that must
 appear, in this order. A block below ``<!-- not run: REASON -->`` is skipped. Other Python blocks
-run as programs.
+run as programs. Every other block needs a title or a reason, except ``text``, which shows output.
 """
 
 from __future__ import annotations
@@ -57,6 +57,24 @@ def blocks(path: Path) -> list[Block]:
         Block(x["language"], x["text"], x["title"], x["reason"])
         for x in _BLOCK.finditer(path.read_text("utf-8"))
     ]
+
+
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_INDENTED = re.compile(r"(?P<before>[^\n]*)\n\n(?P<line>    \S[^\n]*)")
+
+
+def unexplained(path: Path) -> list[str]:
+    """Return the first lines of blocks that neither run nor have a reason why not."""
+    found = [
+        block.text.partition("\n")[0]
+        for block in blocks(path)
+        if block.language not in ("python", "console", "text") and not (block.title or block.reason)
+    ]
+    prose = _FENCED.sub("", path.read_text("utf-8"))
+    for match in _INDENTED.finditer(prose):
+        if not match["before"].startswith(("<!-- not run: ", "    ")):
+            found.append(match["line"].strip())
+    return found
 
 
 def missing_output(command: Command, output: str) -> str | None:

@@ -10,6 +10,7 @@ from tools.site.reference.commands import Commands
 from tools.site.reference.gpu_results import GpuResults
 from tools.site.reference.operators import Operators
 from tools.site.reference.plugin_hooks import PluginHooks
+from tools.site.reference.python_api import PythonApi
 from tools.site.reference.variables import Variables
 
 
@@ -29,6 +30,7 @@ GENERATORS: Mapping[str, Generator] = {
     "operators": Operators(),
     "hooks": PluginHooks(),
     "c-headers": CHeaders(),
+    "python-api": PythonApi(),
     "gpu-results": GpuResults(),
 }
 

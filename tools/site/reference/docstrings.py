@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _ROLE = re.compile(r":(?:\w+:)?\w+:`[~!.]?([^`]+)`")
+_FIELD = re.compile(r"\n:(param|ivar|raises|returns?|yields?)([^:\n]*):")
+_TITLES = {"raises": "raises", "return": "returns", "returns": "returns", "yields": "yields"}
 _LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
 
 
@@ -33,6 +35,28 @@ def attributes(path: Path, of: str) -> dict[str, str]:
         ):
             docs[node.target.id] = inspect.cleandoc(str(following.value.value))
     return docs
+
+
+def described(text: str) -> str:
+    """Return a docstring as Markdown: its fields as a list, its examples as code."""
+    blocks: list[str] = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        if paragraph.lstrip().startswith(">>>"):
+            code = inspect.cleandoc(paragraph).replace("  # doctest: +SKIP", "")
+            blocks.append(f"```pycon\n{code}\n```")
+            continue
+        first, *fields = _FIELD.split(f"\n{paragraph}")
+        blocks.append(markdown(first.strip("\n")))
+        lines = []
+        for kind, name, content in zip(*(fields[i::3] for i in range(3)), strict=True):
+            title = _TITLES.get(kind, "")
+            label = f"`{name.strip()}`" if name.strip() else ""
+            head = f"*{title}* {label}".strip() if title else label
+            lines.append(f"- {head}: {markdown(' '.join(content.split()))}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(
+        block.replace("<", "&lt;") if "```" not in block else block for block in blocks if block
+    )
 
 
 def markdown(text: str) -> str:

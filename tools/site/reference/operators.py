@@ -18,7 +18,7 @@ PACKAGE = ROOT / "packages" / "diopi-proto"
 _CALLS = ROOT / "packages" / "core" / "src" / "dl_core" / "contract_calls_gen.json"
 _LINKS = {
     "(../schema/README.md)": "(../operator-schema.md)",
-    "(tolerance.md)": "(../../explanation/tolerances.md)",
+    "(tolerance.md)": "(../tolerance-bounds.md)",
 }
 
 
