@@ -128,8 +128,24 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return sorted(range(len(order)), key=order.__getitem__)
 
 
+def index_put(
+    x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Any:
+    """Convert indices to int64, the only dtype that the contract's operator has for them.
+
+    :returns: NotImplemented if no index is int32.
+    """
+    if not any(each is not None and each.dtype == torch.int32 for each in indices):
+        return NotImplemented
+    wide = [
+        each.long() if each is not None and each.dtype == torch.int32 else each for each in indices
+    ]
+    return aten.index_put(x, wide, values, accumulate)
+
+
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.index.Tensor: index,
+    aten.index_put.default: index_put,
     aten._unsafe_index.Tensor: index,  # differs only in that it need not check the indices
     aten.empty_like.default: empty_like,
     aten.new_empty.default: new_empty,
