@@ -64,8 +64,11 @@ def _expand(module: GraphModule, node: Node, decompositions: dict[Any, Callable[
             traced = make_fx(call, {**decompositions, _SCATTER: _scatter})(*examples)
     except Exception:  # noqa: BLE001 - the eager operator remains, as a host call
         return False
-    flat = _insert(module, node, traced, inputs)
+    added, flat = _insert(module, node, traced, inputs)
     _replace(node, tree_unflatten(flat, specs[0]))
+    for each in reversed(added):
+        if not each.users:  # for a result that the graph does not use
+            module.graph.erase_node(each)
     return True
 
 
@@ -84,10 +87,11 @@ def _constant(module: GraphModule, node: Node) -> Any:
 
 def _insert(
     module: GraphModule, before: Node, traced: GraphModule, inputs: Sequence[Node]
-) -> list[Any]:
-    """Copy the nodes of a traced graph that are needed; return those of its results."""
+) -> tuple[list[Node], list[Any]]:
+    """Copy the nodes of a traced graph; return the copies, and the nodes of the results."""
     copies: dict[Node, Node] = {}
     waiting = iter(inputs)
+    added: list[Node] = []
     results: list[Any] = []
     with module.graph.inserting_before(before):
         for node in traced.graph.nodes:
@@ -97,10 +101,11 @@ def _insert(
                 results = tree_map(lambda x: copies[x] if isinstance(x, Node) else x, node.args[0])
             else:
                 copy = copies[node] = module.graph.node_copy(node, lambda x: copies[x])
+                added.append(copy)
                 if node.op == "get_attr":
                     copy.target = f"{before.name}_{node.target}"
                     setattr(module, copy.target, operator.attrgetter(node.target)(traced))
-    return list(results)
+    return added, list(results)
 
 
 def _replace(node: Node, value: Any) -> None:
@@ -176,7 +181,7 @@ class _Scores:
         from torch.nn.attention.flex_attention import _vmap_for_bhqkv
 
         dtype = _working(query)
-        self.raw = (query.to(dtype) @ key.to(dtype).transpose(-2, -1)) * scale
+        self.raw = (query.to(dtype) * scale) @ key.to(dtype).transpose(-2, -1)
         self.places = [torch.arange(n, device=query.device) for n in self.raw.shape]
         score = _vmap_for_bhqkv(score_mod, prefix=(0,), suffix=(None,) * len(of_score))
         mask = _vmap_for_bhqkv(block_mask[-1], prefix=(), suffix=(None,) * len(of_mask))
