@@ -68,7 +68,7 @@ Tensor right_shift(const Tensor& a, const Tensor& b) {
     factors.narrow(0, 1, bits).copy_(powers_of_two(bits, factors).reciprocal_());
     return a.to(exact).mul_(factors_of(b, bits, factors)).floor_().to(a.scalar_type());
   }
-  // 2^63 is no int64: shifts by 63 leave the sign as well.
+  // An int64 is less than 2^63: shifts by 63 leave the sign as well.
   const Tensor beyond = b.lt(0).logical_or_(b.ge(bits - 1));
   const Tensor factors = powers_of_two(bits - 1, a);
   const Tensor divisor = at::take(factors, b.to(at::kLong).clamp(0, bits - 2));
