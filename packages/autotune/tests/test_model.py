@@ -111,6 +111,54 @@ def test_selections_are_reverted_if_the_program_ends_otherwise(
     assert second.endswith("taken back: 1.500 x [1.400, 1.600]")
 
 
+def test_nothing_is_measured_if_no_implementation_was_changed(
+    monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    monkeypatch.setattr(model, "record_calls", lambda *_: [(CALL, 3, 2.0)])
+    monkeypatch.setattr(
+        model,
+        "tune_call",
+        lambda call, *_: TunedCall(call, "this", {"gemm:1": ("own", "packed")}, {}, None, ()),
+    )
+
+    def run(*_: object) -> CommandRun:
+        raise AssertionError("the program was run")
+
+    monkeypatch.setattr(model, "run", run)
+    plan = OperatorPlan(10.0, 2, 0)
+    found = model.tune_model(["x"], "cpu", database, plan, runs=3, say=lambda _: None)
+    assert found.whole is None
+    said = model.format_model(found)
+    assert "1 tuned, 0 with another implementation" in said
+    assert "program not measured: no implementation was changed" in said
+    assert " x [" not in said
+
+
+def test_what_takes_longer_than_the_budget_is_reported(
+    monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(model, "run", lambda *_: CommandRun(1.0, 0, ""))
+    monkeypatch.setattr(model, "tune_call", tune)
+    monkeypatch.setattr(model, "record_calls", lambda *_: [(CALL, 3, 2.0), (OTHER, 3, 1.0)])
+    # Any time is longer than this budget, in which one call is tuned nevertheless.
+    plan = OperatorPlan(1e-9, 2, 0)
+    found = model.tune_model(["x"], "cpu", database, plan, runs=None, say=said.append)
+    assert (len(found.calls), found.left) == (1, 1)
+    assert "2 pairs of runs take about" in said[0] and "more than --seconds 1e-09" in said[0]
+    assert "instead of --seconds 1e-09" in model.format_model(found)
+    wide = OperatorPlan(1e9, 2, 0)
+    found = model.tune_model(["x"], "cpu", database, wide, runs=None, say=said.append)
+    assert (len(found.calls), found.left, found.overrun) == (2, 0, "")
+
+
+def test_fewer_pairs_are_run_if_they_do_not_fit_into_half_of_the_budget() -> None:
+    assert [model.pairs_within(seconds, 10.0) for seconds in (20, 100, 120, 199, 600)] == [
+        *(2, 2, 3, 4, 5)
+    ]
+    assert model.pairs_within(60.0, 0.0) == 5
+
+
 @pytest.mark.parametrize(
     ("deed", "given", "message"),
     [

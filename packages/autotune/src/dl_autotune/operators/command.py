@@ -46,9 +46,12 @@ def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
         description="Run a program to see which operators it calls, tune those that take longest,"
         " and time the whole program before and after.",
     )
-    _add_plan(model, seconds=600.0)
+    _add_plan(model, seconds=600.0, bounded="the command; what takes longer is reported")
     model.add_argument(
-        "--runs", type=int, default=5, help="number of pairs of whole runs at the end (default: 5)"
+        "--runs",
+        type=int,
+        help="number of pairs of whole runs at the end (default: 5, fewer if they do not fit into"
+        " half of --seconds, but at least 2)",
     )
     model.add_argument(
         "program",
@@ -88,16 +91,16 @@ def _configure_op(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="another argument"
     )
-    _add_plan(parser, seconds=60.0)
+    _add_plan(parser, seconds=60.0, bounded="the search")
 
 
-def _add_plan(parser: argparse.ArgumentParser, *, seconds: float) -> None:
+def _add_plan(parser: argparse.ArgumentParser, *, seconds: float, bounded: str) -> None:
     parser.add_argument("--vendor", default="cpu", help="vendor to tune (default: cpu)")
     parser.add_argument(
         "--seconds",
         type=float,
         default=seconds,
-        help=f"timeout of the search in seconds (default: {seconds:g})",
+        help=f"timeout in seconds of {bounded} (default: {seconds:g})",
     )
     parser.add_argument(
         "--processes", type=int, default=3, help="processes of the final race (default: 3)"
@@ -133,7 +136,7 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
 def tune_program(arguments: argparse.Namespace, database: Database) -> int:
     """Run ``dl tune model``."""
     plan = _plan(arguments)
-    if arguments.runs < 2:
+    if arguments.runs is not None and arguments.runs < 2:
         raise ArgumentsError(
             "[tune] --runs must be at least 2: the speedup of one pair of runs is not significant"
         )

@@ -25,6 +25,10 @@ from .recording import FOLDER, recorded
 from .tuner import TunedCall, take_back, tune_call
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_TOLERATED = 1.3
+"""Duration of the command relative to its budget above which it reports what took longer."""
+_LEAST_SECONDS = 5.0
+"""Minimum budget of a call in seconds."""
 _LEAST_SHARE = 0.005
 """Share of the program's time in operators below which a call is not tuned."""
 
@@ -40,16 +44,19 @@ class TunedModel:
 
     :ivar calls: tuned calls, by their time in the program.
     :ivar left: number of calls with choices that the budget did not reach.
-    :ivar whole: claim for the ratio of whole runs, before divided by after.
+    :ivar whole: claim for the ratio of whole runs, before divided by after; None if no
+        implementation was changed, in which case the program is not measured.
     :ivar outputs: difference of the program's output with the choices; empty if there is none.
     :ivar in_use: maximum number of processors in use by other processes.
     """
 
     calls: tuple[TunedCall, ...]
     left: int
-    whole: Interval
+    whole: Interval | None
     outputs: str
     in_use: float = 0.0
+    overrun: str = ""
+    """Description of what took longer than the budget; empty if nothing did."""
 
 
 def tune_model(
@@ -58,40 +65,72 @@ def tune_model(
     database: Database,
     plan: OperatorPlan,
     *,
-    runs: int,
+    runs: int | None,
     say: Callable[[str], object],
 ) -> TunedModel:
     """Tune the calls of a program, the slowest first, and time the whole program.
 
-    :param plan: budget for all calls together.
-    :param runs: number of pairs of whole runs, without and with the selections.
+    :param plan: budget of the whole command: the recorded run, the calls, and the pairs.
+    :param runs: number of pairs of whole runs, without and with the selections. None: five, or as
+        many as fit into half of the budget, but at least two.
     :raises TuningError: the program fails, has no calls with choices, does not end the same way
     twice, or ends with another status with the selections, which are then discarded.
     """
+    begin = time.monotonic()
     earlier = database.choices()
     calls = record_calls(command, vendor)
+    recorded_seconds = time.monotonic() - begin
+    pairs = runs or pairs_within(plan.seconds, recorded_seconds)
+    reserved = 2 * pairs * recorded_seconds
+    if recorded_seconds + reserved > plan.seconds:
+        say(
+            f"the program takes {recorded_seconds:.1f} s; its recorded run and {pairs} pairs of"
+            f" runs take about {recorded_seconds + reserved:.0f} s, more than --seconds"
+            f" {plan.seconds:g}"
+        )
     total = sum(seconds for _, _, seconds in calls)
     worth = [entry for entry in calls if entry[2] >= _LEAST_SHARE * total]
     say(f"{len(worth)} calls with choices take {total:.2f} s of the program in operators")
     tuned: list[TunedCall] = []
-    deadline = time.monotonic() + plan.seconds
+    deadline = begin + plan.seconds - reserved
+    overhead = 0.0
     for call, count, seconds in worth:
-        rest = deadline - time.monotonic()
-        if rest <= 0:
+        # The first call is tuned in any case.
+        rest = deadline - time.monotonic() - overhead
+        if rest <= 0 and tuned:
             break
-        share = max(5.0, min(rest, plan.seconds * seconds / total))
+        share = max(_LEAST_SECONDS, min(rest, plan.seconds * seconds / total))
         one = OperatorPlan(share, plan.processes, plan.seed)
+        started = time.monotonic()
         tuned.append(tune_call(call, vendor, database, one))
+        # Processes that import torch, and final races, which do not depend on the share.
+        overhead = max(overhead, time.monotonic() - started - share, 0.0)
         verdict = tuned[-1].claimed or "no significant winner"
         say(f"{count} x {call}: {verdict}")
-    environment = {"DL_VENDORS": vendor, "DL_TUNING_DATABASE": str(database.path)}
-    try:
-        whole, outputs = compare(command, environment, runs=runs, seed=plan.seed)
-    except EndedOtherwiseError:
-        take_back(tuned, earlier, database)
-        raise
+    calls_seconds = time.monotonic() - begin - recorded_seconds
+    whole, outputs = None, ""
+    if any(each.chosen for each in tuned):
+        environment = {"DL_VENDORS": vendor, "DL_TUNING_DATABASE": str(database.path)}
+        try:
+            whole, outputs = compare(command, environment, runs=pairs, seed=plan.seed)
+        except EndedOtherwiseError:
+            take_back(tuned, earlier, database)
+            raise
     in_use = max((each.in_use for each in tuned), default=0.0)
-    return TunedModel(tuple(tuned), len(worth) - len(tuned), whole, outputs, in_use)
+    took = time.monotonic() - begin
+    overrun = ""
+    if took > _TOLERATED * plan.seconds:
+        overrun = (
+            f"{took:.0f} s instead of --seconds {plan.seconds:g}: {recorded_seconds:.0f} s for the"
+            f" recorded run, {calls_seconds:.0f} s for the calls,"
+            f" {took - recorded_seconds - calls_seconds:.0f} s for whole runs"
+        )
+    return TunedModel(tuple(tuned), len(worth) - len(tuned), whole, outputs, in_use, overrun)
+
+
+def pairs_within(seconds: float, one: float) -> int:
+    """Return the number of pairs of whole runs that fit into half of a budget: two to five."""
+    return max(2, min(5, int(seconds / (4 * one)) if one > 0 else 5))
 
 
 def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, float]]:
@@ -173,23 +212,30 @@ def _masked(text: str) -> str:
 def format_model(tuned: TunedModel) -> str:
     """Format the result as lines."""
     chosen = sum(bool(each.chosen) for each in tuned.calls)
-    whole = tuned.whole
-    verdict = "no significant change"
-    if whole.faster:
-        verdict = "faster"
-    elif whole.slower:
-        verdict = "slower"
-    kept = ""
-    if chosen and verdict != "faster":
-        kept = "choices are kept, because each call is faster: dl tune show, dl tune forget\n"
-    warning = format_load_warning(tuned.in_use)
-    return (
+    lines = [
         f"calls   {len(tuned.calls)} tuned, {chosen} with another implementation, {tuned.left} left"
-        " by the budget\n"
-        f"outputs {tuned.outputs or 'identical'}\n"
-        f"program {verdict}: {whole} (whole runs, before by after)\n"
-        f"{kept}" + (f"warning {warning}\n" if warning else "")
-    )
+        " by the budget"
+    ]
+    whole = tuned.whole
+    if whole is None:
+        lines.append("program not measured: no implementation was changed")
+    else:
+        verdict = "no significant change"
+        if whole.faster:
+            verdict = "faster"
+        elif whole.slower:
+            verdict = "slower"
+        lines.append(f"outputs {tuned.outputs or 'identical'}")
+        lines.append(f"program {verdict}: {whole} (whole runs, before by after)")
+        if chosen and verdict != "faster":
+            lines.append(
+                "choices are kept, because each call is faster: dl tune show, dl tune forget"
+            )
+    if warning := format_load_warning(tuned.in_use):
+        lines.append(f"warning {warning}")
+    if tuned.overrun:
+        lines.append(f"seconds {tuned.overrun}")
+    return "\n".join(lines) + "\n"
 
 
 def program_of(rest: Sequence[str]) -> list[str]:
