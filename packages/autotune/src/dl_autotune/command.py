@@ -14,7 +14,7 @@ from dl_core.files import add_force, check_free, write_text
 
 from .apply import apply
 from .errors import ArgumentsError, TuningError
-from .layers import user_database
+from .layers import open_layers, user_database
 from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes, demand_seed
 from .runners.database import Database, StoredTrial, Study
 from .runners.kernel_worker import Target
@@ -23,7 +23,7 @@ from .runners.placement import Here, Placement
 from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
-from .show import find, show_studies
+from .show import find, format_transfer, show_studies
 from .simulation import SIMULATION_NOTE
 from .spaces import Config
 from .strategies import DEFAULT, OPTIONAL, STRATEGIES, Budget
@@ -84,6 +84,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="MIB",
         help="memory limit per candidate in MiB (default: half of the machine)",
+    )
+    kernel.add_argument(
+        "--no-transfer",
+        dest="transfer",
+        action="store_false",
+        help="search without what earlier studies of the kernel found",
     )
     kernel.add_argument("--again", action="store_true", help="continue a search that has a verdict")
     kernel.add_argument(
@@ -193,12 +199,14 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         workers=arguments.workers,
         final_processes=arguments.processes,
         evaluation_seconds=arguments.limit,
+        transfer=arguments.transfer,
     )
+    layers = open_layers() if arguments.transfer else []
     with (
         Display(evaluations) as display,
         _placement(arguments.ray, arguments.workers) as placement,
     ):
-        tuner = Tuner(target, database, plan, display.trial, placement)
+        tuner = Tuner(target, database, plan, display.trial, placement, layers)
         display.begin(tuner.kernel)
         tuned = tuner.run(again=arguments.again)
     write_output(_result(tuned, tuner.kernel.default, database))
@@ -212,6 +220,8 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
 def _unused(arguments: argparse.Namespace) -> str:
     """Return a line that names the options that a finished study leaves unused; else nothing."""
     given = [f"--{name}" for name in ("strategy", "seed") if getattr(arguments, name) is not None]
+    if not arguments.transfer:
+        given.append("--no-transfer")
     if not given:
         return ""
     names = " and ".join(given)
@@ -253,6 +263,7 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
         )
     return (
         f"study   {tuned.study.key}, {tuned.evaluated} configurations; failed: {causes}\n"
+        f"{''.join(f'earlier {format_transfer(each)}{chr(10)}' for each in tuned.transfers)}"
         f"default {format_values(default)}\n"
         f"best    {format_values(tuned.config)}\n"
         f"verdict {tuned.claim} ({how})\n"
@@ -266,7 +277,8 @@ def write_report(file: Path, study: Study, database: Database, *, force: bool) -
     # The analysis needs scikit-learn, which takes a second to import.
     from .report import study_page
 
-    page = study_page(study, database.trials(study), database.claimed(study))
+    trials, transfers = database.trials(study), database.transfers(study)
+    page = study_page(study, trials, database.claimed(study), transfers)
     write_text(file, page, force)
     write_output(f"report  {file}\n")
     return 0

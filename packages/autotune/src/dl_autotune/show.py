@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from diopi_proto.text import write_output
 from dl_core.simulation import LABEL
 
 from .errors import TuningError
 from .observers import Verdict
-from .runners.database import Database, StoredClaim, StoredTrial, Study
+from .runners.database import Database, StoredClaim, StoredTransfer, StoredTrial, Study
 from .terminal import format_values
 
 _MOST_TRIALS = 10
@@ -22,7 +24,11 @@ def show_studies(key: str | None, database: Database, *, every: bool = False) ->
         write_output(_line(study, database))
         for name, value in study.identity.items():
             write_output(f"  {name}: {value}\n")
-        trials = sorted(database.trials(study), key=lambda trial: -(trial.ratio or 0))
+        given = database.trials(study)
+        for transfer in database.transfers(study):
+            write_output(f"  earlier: {format_transfer(transfer)}\n")
+            write_output("".join(f"    {line}\n" for line in transferred(transfer, given)))
+        trials = sorted(given, key=lambda trial: -(trial.ratio or 0))
         most = len(trials) if every else _MOST_TRIALS
         write_output("".join(f"  {_trial(trial)}\n" for trial in trials[:most]))
         if len(trials) > most:
@@ -33,6 +39,28 @@ def show_studies(key: str | None, database: Database, *, every: bool = False) ->
     if not studies:
         write_output(f"nothing was tuned yet in {database.path}\n")
     return 0
+
+
+def format_transfer(transfer: StoredTransfer) -> str:
+    """Describe what a search took from an earlier study."""
+    found = transfer.identity
+    where = [format_values(found.get("shape", {})), f"on {found.get('device')}"]
+    count = len(transfer.configs)
+    took = f"{count} configuration{'' if count == 1 else 's'} and predictions from"
+    outside = f", {transfer.outside} outside of the space" if transfer.outside else ""
+    return (
+        f"{took} {transfer.trials} trials of {transfer.source} ({' '.join(filter(None, where))};"
+        f" layer {transfer.layer}){outside}"
+    )
+
+
+def transferred(transfer: StoredTransfer, trials: Sequence[StoredTrial]) -> list[str]:
+    """Return a line for each transferred configuration, with its result in this study."""
+    lines = []
+    for config in transfer.configs:
+        trial = next((each for each in trials if dict(each.config) == dict(config)), None)
+        lines.append(f"not evaluated, {format_values(config)}" if trial is None else _trial(trial))
+    return lines
 
 
 def _line(study: Study, database: Database) -> str:

@@ -11,7 +11,8 @@ from dl_report import charts, page
 from dl_report.charts import Bar, Line, Samples
 from dl_report.page import Cell, Html
 
-from ..runners.database import StoredClaim, StoredTrial, Study
+from ..runners.database import StoredClaim, StoredTransfer, StoredTrial, Study
+from ..show import format_transfer, transferred
 from ..terminal import format_values
 from .importance import LEAST, Importance, importance
 
@@ -20,8 +21,16 @@ _MOST_PAIRS = 6
 _BINS = 14
 
 
-def study_page(study: Study, trials: Sequence[StoredTrial], claim: StoredClaim | None) -> str:
-    """Return the text of the page."""
+def study_page(
+    study: Study,
+    trials: Sequence[StoredTrial],
+    claim: StoredClaim | None,
+    transfers: Sequence[StoredTransfer] = (),
+) -> str:
+    """Return the text of the page.
+
+    :param transfers: what the search took from earlier studies.
+    """
     found = study.identity
     title = (
         f"{found.get('kernel')}: {found.get('function')} ({format_values(found.get('shape', {}))})"
@@ -37,6 +46,8 @@ def study_page(study: Study, trials: Sequence[StoredTrial], claim: StoredClaim |
         page.tiles(_tiles(trials, timed, claim)),
         _verdict(claim, found.get("default", {})),
     ]
+    if transfers:
+        sections.append(_transfers(transfers, trials))
     if timed:
         sections += [_convergence(trials), _distribution(timed), *_parameters(trials)]
         sections.append(_finalists(timed))
@@ -95,6 +106,19 @@ def _verdict(claim: StoredClaim | None, default: dict[str, object]) -> Html:
         text,
         page.preformatted(lines),
         charts.samples(rows, "ratio of times, default by candidate", 1.0, label=130),
+    )
+
+
+def _transfers(transfers: Sequence[StoredTransfer], trials: Sequence[StoredTrial]) -> Html:
+    lines = []
+    for each in transfers:
+        lines += [format_transfer(each), *(f"  {line}" for line in transferred(each, trials))]
+    return page.section(
+        "Earlier studies",
+        "The search began with the best configurations of these studies, among others, and learned"
+        " from its own measurements how far to follow their predictions. --no-transfer searches"
+        " without them.",
+        page.preformatted("\n".join(lines)),
     )
 
 

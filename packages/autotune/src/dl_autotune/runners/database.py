@@ -28,51 +28,28 @@ from dl_core.foreign_database import (
 from dl_core.tuned_choices import SCHEMA as CHOICES
 
 from ..errors import DatabaseError, UnavailableDatabaseError
+from .schema import COLUMNS, SCHEMA
 from .stored import (
     DamagedRowError,
     StoredChoice,
     StoredClaim,
+    StoredTransfer,
     StoredTrial,
     Study,
     alike,
     choice_of,
     claim_of,
     study_of,
+    transfer_of,
     trial_of,
 )
 
-__all__ = ["Database", "StoredChoice", "StoredClaim", "StoredTrial", "Study"]
+__all__ = ["Database", "StoredChoice", "StoredClaim", "StoredTransfer", "StoredTrial", "Study"]
 
 _log = logging.getLogger("dl_autotune")
 _Row = TypeVar("_Row")
 _LONGEST_PROBLEM = 500
 _WAIT_SECONDS = 10.0
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS studies (
-  id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL,
-  created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
-);
-CREATE TABLE IF NOT EXISTS trials (
-  study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, number INTEGER NOT NULL,
-  config TEXT NOT NULL, invalidity TEXT NOT NULL, message TEXT NOT NULL,
-  ratio REAL, low REAL, high REAL, baseline TEXT NOT NULL, candidate TEXT NOT NULL,
-  finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (study, config)
-);
-CREATE TABLE IF NOT EXISTS claims (
-  study INTEGER PRIMARY KEY REFERENCES studies(id) ON DELETE CASCADE, config TEXT NOT NULL,
-  verdict TEXT NOT NULL, ratio REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL,
-  noise REAL NOT NULL, races TEXT NOT NULL, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
-);
-"""
-
-
-_COLUMNS = {
-    "studies": {"id", "key", "identity"},
-    "trials": {"study", "number", "config", "invalidity"},
-    "claims": {"study", "config", "verdict"},
-    "choices": {"identity", "key", "choice"},
-}
-"""Columns that identify the tables of this package."""
 
 
 class Database:
@@ -80,18 +57,20 @@ class Database:
 
     Damaged rows are skipped with a warning.
 
+    :param read_only: open the file for reading, and create nothing.
     :raises DatabaseError: the file is not a database, is of a newer version, cannot be written, or
         can be written by others.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._deadline: Deadline | None = None
         self._warned: set[str] = set()
         with self._naming_the_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not read_only:
+                path.parent.mkdir(parents=True, exist_ok=True)
             check_file(path)
-            fixed = path.is_file() and not os.access(path.parent, os.W_OK)
+            fixed = read_only or (path.is_file() and not os.access(path.parent, os.W_OK))
             self._connection = (
                 open_read_only(path)
                 if fixed
@@ -105,13 +84,15 @@ class Database:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute("PRAGMA foreign_keys=ON")
-            self._connection.executescript(_SCHEMA + CHOICES)
+            self._connection.executescript(SCHEMA + CHOICES)
+            self._tables |= set(COLUMNS)
             self._connection.execute(f"PRAGMA user_version={VERSION}")
 
     def _demand_ours(self) -> None:
         """Check that the file has no tables yet, or those of this package."""
         found = ordinary_tables(self._connection)
-        foreign = [t for t, columns in found.items() if not columns >= _COLUMNS.get(t, {""})]
+        self._tables = set(found)
+        foreign = [t for t, columns in found.items() if not columns >= COLUMNS.get(t, {""})]
         if foreign:
             raise DatabaseError(
                 f"[database] {self.path} has foreign tables ({', '.join(foreign)}), and is not "
@@ -183,6 +164,8 @@ class Database:
 
     def studies(self) -> list[Study]:
         """Return all studies, the oldest first."""
+        if "studies" not in self._tables:
+            return []
         with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT id, key, identity, created FROM studies ORDER BY id"
@@ -252,6 +235,35 @@ class Database:
         rows = [] if row is None else [row]
         return next(iter(self._whole(f"in study {study.key}, claim", claim_of, rows)), None)
 
+    def record_transfer(self, study: Study, made: StoredTransfer) -> None:
+        """Store what a study took from an earlier one."""
+        with self._naming_the_file():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO transfers (study, source, layer, identity, configs, trials,"
+                " outside) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    study.id,
+                    made.source,
+                    made.layer,
+                    json.dumps(made.identity, sort_keys=True),
+                    json.dumps(made.configs),
+                    made.trials,
+                    made.outside,
+                ),
+            )
+
+    def transfers(self, study: Study) -> list[StoredTransfer]:
+        """Return what a study took from earlier ones."""
+        if "transfers" not in self._tables:
+            return []
+        with self._naming_the_file():
+            rows = self._connection.execute(
+                "SELECT source, layer, identity, configs, trials, outside FROM transfers"
+                " WHERE study = ? ORDER BY rowid",
+                (study.id,),
+            ).fetchall()
+        return self._whole(f"in study {study.key}, transfer", transfer_of, rows)
+
     def choose(self, made: StoredChoice) -> None:
         """Store a choice, replacing an earlier one of its key."""
         with self._naming_the_file():
@@ -271,6 +283,8 @@ class Database:
 
     def choices(self) -> list[StoredChoice]:
         """Return all choices, the oldest first."""
+        if "choices" not in self._tables:
+            return []
         with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT identity, key, choice, operator, ratio, low, high FROM choices"
@@ -286,6 +300,19 @@ class Database:
                 (study.identity.get("device"), study.identity.get("function")),
             )
             self._connection.execute("DELETE FROM studies WHERE id = ?", (study.id,))
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Apply the changes of the block as one, or discard all."""
+        with self._naming_the_file():
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        with self._naming_the_file():
+            self._connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close the file."""

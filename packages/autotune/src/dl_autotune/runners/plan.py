@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ..observers import Claim, RaceSettings
 from ..spaces import Config
 from ..strategies import DEFAULT, Budget
-from .database import Study
+from .database import StoredTransfer, Study
 
 _SEARCH_RACES = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
 _FINAL_RACES = RaceSettings(looks=(16,), seconds=5.0)
@@ -23,6 +23,7 @@ class Plan:
     :ivar final_races: limits of the finalists' races, in processes that did not select them.
     :ivar final_processes: number of processes in which the winner is raced.
     :ivar evaluation_seconds: timeout of a candidate in seconds (``--limit``).
+    :ivar transfer: begin with what earlier studies of the kernel found.
     """
 
     budget: Budget = field(default_factory=lambda: Budget(evaluations=60))
@@ -32,6 +33,7 @@ class Plan:
     final_races: RaceSettings = _FINAL_RACES
     final_processes: int = 5
     evaluation_seconds: float = 60.0
+    transfer: bool = True
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Tuned:
     :ivar evaluated: number of configurations of the study, over all runs.
     :ivar finalists: candidates that were raced again at the end.
     :ivar reused: the claim comes from an earlier run, and nothing was measured.
+    :ivar transfers: what the search took from earlier studies.
     """
 
     study: Study
@@ -50,3 +53,4 @@ class Tuned:
     evaluated: int
     finalists: int = 0
     reused: bool = False
+    transfers: tuple[StoredTransfer, ...] = ()

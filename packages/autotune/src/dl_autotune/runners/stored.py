@@ -82,6 +82,26 @@ class StoredChoice:
 
 
 @dataclass(frozen=True)
+class StoredTransfer:
+    """Points and predictions that a study took from an earlier study of the same kernel.
+
+    :ivar source: key of the earlier study.
+    :ivar layer: name of the database that has it.
+    :ivar identity: identity of the earlier study.
+    :ivar configs: its configurations with which the search started, in this study's parameters.
+    :ivar trials: number of its trials from which predictions were learned.
+    :ivar outside: number of its trials whose configurations this study's space does not have.
+    """
+
+    source: str
+    layer: str
+    identity: Mapping[str, Any]
+    configs: tuple[Config, ...]
+    trials: int
+    outside: int
+
+
+@dataclass(frozen=True)
 class Study:
     """Set of comparable trials: of one kernel, shape, device and compiler."""
 
@@ -102,11 +122,9 @@ def study_of(row: Sequence[Any]) -> Study:
     :raises DamagedRowError: it is damaged.
     """
     number, key, identity, created = row
-    found = _object("identity", identity)
-    for name in ("shape", "default"):
-        if not isinstance(found.get(name, {}), dict):
-            raise DamagedRowError(f"its {name} is not an object")
-    return Study(number, _text("key", key, 100), found, _text("created", created, 100))
+    return Study(
+        number, _text("key", key, 100), _identity(identity), _text("created", created, 100)
+    )
 
 
 def trial_of(row: Sequence[Any]) -> StoredTrial:
@@ -155,6 +173,27 @@ def claim_of(row: Sequence[Any]) -> StoredClaim:
     return StoredClaim(_config(config), verdict, *_interval(interval), noise, ratios)
 
 
+def transfer_of(row: Sequence[Any]) -> StoredTransfer:
+    """Return the transfer of a row ``source, layer, identity, configs, trials, outside``.
+
+    :raises DamagedRowError: it is damaged.
+    """
+    source, layer, identity, configs, *counts = row
+    found = _json("configurations", configs)
+    if not isinstance(found, list) or len(found) > _MOST:
+        raise DamagedRowError("its configurations are not a list")
+    for name, count in zip(("trials", "outside"), counts, strict=True):
+        if not isinstance(count, int) or count < 0:
+            raise DamagedRowError(f"its {name} is not a count")
+    return StoredTransfer(
+        _text("source", source, 100),
+        _text("layer", layer, 100),
+        _identity(identity),
+        tuple(_config(json.dumps(each)) for each in found),
+        *counts,
+    )
+
+
 def choice_of(row: Sequence[Any]) -> StoredChoice:
     """Return the choice of a row ``identity, key, choice, operator, ratio, low, high``.
 
@@ -193,6 +232,14 @@ def _object(name: str, value: object) -> dict[str, Any]:
     found = _json(name, value)
     if not isinstance(found, dict) or len(found) > _MOST:
         raise DamagedRowError(f"its {name} is not a JSON object, or is too large")
+    return found
+
+
+def _identity(value: object) -> dict[str, Any]:
+    found = _object("identity", value)
+    for name in ("shape", "default"):
+        if not isinstance(found.get(name, {}), dict):
+            raise DamagedRowError(f"its {name} is not an object")
     return found
 
 

@@ -14,7 +14,8 @@ from ..observers import Calibration, Claim, Interval, Race, RaceSettings, Verdic
 from ..spaces import Config
 from ..strategies import Outcome, Strategy, check_strategy, make_strategy
 from .compile_pool import CompilePool
-from .database import Database, StoredClaim, StoredTrial, Study
+from .database import Database, StoredClaim, StoredTransfer, StoredTrial, Study
+from .earlier import Layers, find_transfer
 from .kernel_worker import Calibrate, Evaluate, Identify, KernelWorker, Rejected, Target, describe
 from .placement import Caller, Here, Placement
 from .plan import Plan, Tuned
@@ -35,6 +36,7 @@ class Tuner:
 
     :param progress: callback after each trial.
     :param placement: placement of the workers; None: this machine.
+    :param layers: further databases, which may have earlier studies of the kernel, by their names.
     """
 
     def __init__(
@@ -44,12 +46,15 @@ class Tuner:
         plan: Plan | None = None,
         progress: Progress = lambda trial, count: None,
         placement: Placement | None = None,
+        layers: Layers = (),
     ) -> None:
         self.target, self.database = target, database
         self.plan = plan or Plan()
         self.kernel: TunableKernel = load_kernel(target.path)
         self._progress = progress
         self._placement = placement or Here()
+        self._layers = (("user", database), *layers)
+        self._transfers: tuple[StoredTransfer, ...] = ()
 
     def run(self, *, again: bool = False) -> Tuned:
         """Tune, continue an earlier run that was stopped, or return the claim of a finished one.
@@ -73,7 +78,7 @@ class Tuner:
                 return Tuned(study, known.config, said, len(trials), reused=True)
             if self._placement.several:
                 pool.demand(identity)
-            with contextlib.closing(self._strategy()) as strategy:
+            with contextlib.closing(self._strategy(study)) as strategy:
                 default = self._compiled(pool, self.kernel.default)
                 calibration = self._calibrate(default)
                 self._search(study, pool, default, strategy)
@@ -135,9 +140,16 @@ class Tuner:
         assert isinstance(answer, Calibration)
         return answer
 
-    def _strategy(self) -> Strategy:
+    def _strategy(self, study: Study) -> Strategy:
         name, count = self.plan.strategy, self.plan.budget.evaluations
-        return make_strategy(name, self.kernel.space, seed=self.target.seed, evaluations=count)
+        space, seed, prior = self.kernel.space, self.target.seed, None
+        if self.plan.transfer:
+            found = find_transfer(study, space, self.kernel.default, self._layers, seed)
+            if found is not None:
+                prior, self._transfers = found.prior, found.sources
+        for each in self._transfers:
+            self.database.record_transfer(study, each)
+        return make_strategy(name, space, seed=seed, evaluations=count, prior=prior)
 
     def _search(self, study: Study, pool: CompilePool, default: bytes, strategy: Strategy) -> None:
         point = self.kernel.space.point(self.kernel.default)
@@ -299,4 +311,4 @@ class Tuner:
                 tuple(each.ratios for each in races),
             ),
         )
-        return Tuned(study, config, said, evaluated, finalists)
+        return Tuned(study, config, said, evaluated, finalists, transfers=self._transfers)

@@ -9,6 +9,7 @@ from .genetic import Genetic
 from .guided_climbing import GuidedClimbing
 from .hill_climbing import HillClimbing
 from .kernel_tuner import PREFIX, KernelTuner, strategy_named
+from .prior import Known, Prior
 from .random_search import RandomSearch
 from .search import Budget, search
 from .strategy import Outcome, Strategy
@@ -40,7 +41,9 @@ __all__ = [
     "Genetic",
     "GuidedClimbing",
     "HillClimbing",
+    "Known",
     "Outcome",
+    "Prior",
     "RandomSearch",
     "Strategy",
     "Surrogate",
@@ -67,14 +70,30 @@ def check_strategy(name: str) -> None:
 
 
 def make_strategy(
-    name: str, space: SearchSpace, *, seed: int, evaluations: int | None = None
+    name: str,
+    space: SearchSpace,
+    *,
+    seed: int,
+    evaluations: int | None = None,
+    prior: Prior | None = None,
 ) -> Strategy:
     """Create a strategy by its name.
 
     :param evaluations: planned number of evaluations, for strategies with a schedule.
+    :param prior: knowledge from earlier studies. ``guided-climbing`` learns how far to believe it;
+        all others begin with its points.
     :raises TuningError: the strategy is unknown, or a package that it needs is not installed.
     """
     check_strategy(name)
+    if name == "guided-climbing":
+        return GuidedClimbing(space, seed=seed, prior=prior)
+    made = _make(name, space, seed, evaluations)
+    if prior is not None:
+        made.begin_with(prior.points)
+    return made
+
+
+def _make(name: str, space: SearchSpace, seed: int, evaluations: int | None) -> Strategy:
     if name == "optuna":
         from .optuna import OptunaSampler
 

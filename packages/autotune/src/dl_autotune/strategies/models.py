@@ -17,27 +17,39 @@ _REFIT = 1.5
 """Growth factor of the data after which the length scales are fitted again."""
 
 
-class Forest:
+class Trees:
     """Randomized trees on bootstrap samples, which represent steps, cliffs and interactions.
 
     Trees are grown one by one, because scikit-learn's forest spends more time on its threads than
     on such small trees.
+    """
+
+    def __init__(self, known: Features, values: Values, seed: int) -> None:
+        from sklearn.tree import ExtraTreeRegressor
+
+        rng = np.random.default_rng(seed)
+        given = known.astype(np.float32)
+        self._trees = []
+        for number in range(_TREES):
+            chosen = rng.integers(len(values), size=len(values))
+            tree = ExtraTreeRegressor(random_state=seed + number)
+            tree.fit(given[chosen], values[chosen], check_input=False)
+            self._trees.append(tree.tree_)
+
+    def predict(self, asked: Features) -> Values:
+        """Return the prediction of each tree, shape (trees, candidates)."""
+        given = asked.astype(np.float32)
+        return np.stack([tree.predict(given)[:, 0] for tree in self._trees])
+
+
+class Forest:
+    """Predictions of trees for candidates.
 
     :ivar draws: prediction of each tree, shape (trees, candidates).
     """
 
     def __init__(self, known: Features, values: Values, candidates: Features, seed: int) -> None:
-        from sklearn.tree import ExtraTreeRegressor
-
-        rng = np.random.default_rng(seed)
-        given, asked = known.astype(np.float32), candidates.astype(np.float32)
-        draws = []
-        for number in range(_TREES):
-            chosen = rng.integers(len(values), size=len(values))
-            tree = ExtraTreeRegressor(random_state=seed + number)
-            tree.fit(given[chosen], values[chosen], check_input=False)
-            draws.append(tree.tree_.predict(asked)[:, 0])
-        self.draws: Values = np.stack(draws)
+        self.draws: Values = Trees(known, values, seed).predict(candidates)
         self.mean: Values = self.draws.mean(axis=0)
         self.spread: Values = self.draws.std(axis=0)
 

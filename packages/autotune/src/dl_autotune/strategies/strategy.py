@@ -39,6 +39,11 @@ class Strategy(ABC):
         self.values: dict[int, float | None] = {}
         """Reported values, by point."""
         self._proposed: set[int] = set()
+        self._first: list[int] = []
+
+    def begin_with(self, points: Sequence[int]) -> None:
+        """Propose points before the strategy's own, such as the best ones of an earlier study."""
+        self._first = list(points)[::-1]
 
     def ask(self, count: int = 1) -> list[int]:
         """Return up to `count` points that were not proposed before. Fewer points mean that no more
@@ -47,7 +52,13 @@ class Strategy(ABC):
         count = min(count, self.space.size - len(self._proposed))
         if count <= 0:
             return []
-        points = list(dict.fromkeys(p for p in self.propose(count) if p not in self._proposed))
+        points: list[int] = []
+        while self._first and len(points) < count:
+            point = self._first.pop()
+            if point not in self._proposed:
+                points.append(point)
+        if not points:
+            points = list(dict.fromkeys(p for p in self.propose(count) if p not in self._proposed))
         points = points[:count]
         self._proposed.update(points)
         return points
