@@ -1,4 +1,5 @@
-"""The commands ``dl tune kernel``, ``show``, ``report``, ``apply``, ``export`` and ``forget``."""
+"""The commands ``dl tune kernel``, ``show``, ``report``, ``apply``, ``export``, ``forget`` and
+``merge``."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_pr
 from .runners.database import Database, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
+from .runners.merge import merge
 from .runners.placement import Here, Placement
 from .runners.t4 import as_t4
 from .runners.timing import CACHES
@@ -117,6 +119,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     export = commands.add_parser("export", help="write the trials of a study as a T4 file")
     export.add_argument("study", help="prefix of the study's key")
     export.add_argument("file", type=Path, metavar="FILE", help="path of the T4 file")
+    merged = commands.add_parser(
+        "merge",
+        help="add the studies of one database to another",
+        description="Add the studies and selections of a database to another one, such as those of"
+        " several machines with the same device. Trials of the same study are united; of two"
+        " verdicts or selections, the one with the higher lower bound stays.",
+    )
+    merged.add_argument("source", type=Path, metavar="FROM", help="database to read")
+    merged.add_argument("target", type=Path, metavar="INTO", help="database to add to")
     for each in (kernel, report, export):
         add_force(each)
     for each in (kernel, *operators, show, report, applied, forget, export):
@@ -130,6 +141,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; return 0, 1 on failure, 2 for wrong use, 130 after Ctrl-C."""
     try:
+        if arguments.what == "merge":
+            return merge_databases(arguments.source, arguments.target)
         path = arguments.database or user_database()
         if arguments.what in _READING and not path.exists():
             return _nothing_there(arguments, path)
@@ -226,6 +239,21 @@ def _unused(arguments: argparse.Namespace) -> str:
         return ""
     names = " and ".join(given)
     return f"unused  {names}: nothing was searched; with --again, the search continues with it\n"
+
+
+def merge_databases(source: Path, target: Path) -> int:
+    """Run ``dl tune merge``."""
+    if not source.exists():
+        raise ArgumentsError(f"[tune] there is no database {source}: name the one to read")
+    demand_folder(target)
+    if target.exists() and source.samefile(target):
+        raise ArgumentsError(f"[tune] {source} and {target} are one file: name two databases")
+    found = merge(Database(source, read_only=True), Database(target))
+    write_output(
+        f"{target}: added studies: {found.studies}, trials: {found.trials}, verdicts:"
+        f" {found.claims}, selections: {found.choices}\n"
+    )
+    return 0
 
 
 def demand_folder(file: Path) -> None:
