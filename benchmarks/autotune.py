@@ -1,14 +1,18 @@
 """Search strategies on recorded spaces: the best configuration found, relative to the optimum.
 
-python benchmarks/autotune.py [--spaces FOLDER] [--seeds N] [--strategies A,B] [--json FILE]
+python benchmarks/autotune.py [--spaces FOLDER ...] [--seeds N] [--strategies A,B] [--json FILE]
 python benchmarks/autotune.py --claims N [--json FILE]
 python benchmarks/autotune.py --operators [--only TEXT] [--seconds N] [--json FILE]
 python benchmarks/autotune.py --overhead [ROUNDS] [--json FILE]
 
 FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
-github.com/AutoTuningAssociation/benchmark_hub; without it, a synthetic space is searched. If
-kernel_tuner is installed, its strategies run in the same replay, such as --strategies
-guided-climbing,kernel-tuner:hybrid_vndx,kernel-tuner:genetic_algorithm
+github.com/AutoTuningAssociation/benchmark_hub, or is "synthetic". The default is "synthetic" and
+benchmarks/spaces, which _record_spaces.py has recorded. If kernel_tuner is installed, its
+strategies run in the same replay, such as --strategies guided-climbing,kernel-tuner:hybrid_vndx
+
+"transfer" is the default strategy after an earlier study of the same kernel on another device or
+shape: the part of a space's name before "_" is its kernel. "transfer:inverted", "transfer:worst",
+"transfer:random-labels" and "transfer:other-values" begin with misleading studies.
 
 --claims tunes N kernels on the CPU, and counts the claimed speedups that another process confirms;
 and N kernels whose candidates are all equal (A/A runs), where every claimed speedup is false.
@@ -23,16 +27,18 @@ minute.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
 import statistics
-import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from _synthetic_spaces import tiles
+from _synthetic_spaces import synthetic_spaces
+from _transfer import ADVERSARIES, family, run_transfer
+from _transfer import PREFIX as TRANSFER
 from _tuning_claims import Tested, run_claim, summary
 from _tuning_overhead import compare
 
@@ -58,12 +64,34 @@ def run_ours(recording: Recording, name: str, seeds: int) -> list[list[float]]:
     return found
 
 
-def run_space(path: Path | None, names: Sequence[str], seeds: int) -> tuple[str, Rows, float]:
-    """Replay one space, in a separate process, so that spaces run in parallel."""
-    recording = tiles() if path is None else read_recording(path)
-    start = time.perf_counter()
-    rows = {name: run_ours(recording, name, seeds) for name in names}
-    return recording.name, {recording.name: rows}, time.perf_counter() - start
+@functools.cache
+def read_spaces(folders: tuple[str, ...]) -> list[Recording]:
+    """Read the recordings of folders.
+
+    :raises TuningError: a folder has no recordings, or one cannot be read.
+    """
+    found: list[Recording] = []
+    for folder in folders:
+        if folder == "synthetic":
+            found += synthetic_spaces()
+            continue
+        files = [*sorted(Path(folder).glob("*.json")), *sorted(Path(folder).glob("*.gz"))]
+        if not files:
+            raise TuningError(f"--spaces {folder} has no .json and no .gz files")
+        found += map(read_recording, files)
+    return found
+
+
+def run_space(folders: Sequence[str], at: int, name: str, seeds: int) -> list[list[float]]:
+    """Replay one strategy on one space, in a separate process, so that spaces run in parallel."""
+    recordings = read_spaces(tuple(folders))
+    recording = recordings[at]
+    if not name.startswith(TRANSFER):
+        return run_ours(recording, name, seeds)
+    same = [
+        r for r in recordings if family(r.name) == family(recording.name) and r is not recording
+    ]
+    return run_transfer(recording, name, same, seeds, AFTER, BATCH)
 
 
 def means_text(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
@@ -71,25 +99,36 @@ def means_text(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str
     return " ".join(f"{value:.3f}" for value in values)
 
 
+def gain_text(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    """Format differences of means."""
+    return " ".join(f"{value:+.3f}" for value in values)
+
+
 def report(rows: Rows) -> None:
     """Print the means over seeds for each space, over all spaces, and with each space left out."""
     names = list(dict.fromkeys(name for each in rows.values() for name in each))
     for space, each in rows.items():
         for name in names:
-            if name in each:
+            if each.get(name):
                 values = np.array(each[name])
                 error = values.std(axis=0) / np.sqrt(len(values))
                 print(
                     f"{space:24} {name:28} {means_text(values.mean(axis=0))}  ± {means_text(error)}"
                 )
-    print(f"\nmean over {len(rows)} spaces, after {', '.join(map(str, AFTER))} evaluations")
+    print(f"\nmeans after {', '.join(map(str, AFTER))} evaluations, and the gain over {DEFAULT}")
+    print("on the same spaces, with its minimum if any one space is left out")
     for name in names:
-        means = np.array([np.mean(each[name], axis=0) for each in rows.values() if name in each])
-        print(f"{'':24} {name:28} {means_text(means.mean(axis=0))}")
-        if name == DEFAULT and len(means) > 1:
-            for left, space in enumerate(rows):
-                rest = np.delete(means, left, axis=0).mean(axis=0)
-                print(f"{'':24} {'  without ' + space:28} {means_text(rest)}")
+        spaces = [space for space, each in rows.items() if each.get(name)]
+        means = np.array([np.mean(rows[space][name], axis=0) for space in spaces])
+        line = f"{name:28} {len(spaces):3} spaces  {means_text(means.mean(axis=0))}"
+        if name != DEFAULT and all(DEFAULT in rows[space] for space in spaces):
+            usual = np.array([np.mean(rows[space][DEFAULT], axis=0) for space in spaces])
+            gain = means - usual
+            line += f"  gain {gain_text(gain.mean(axis=0))}"
+            if len(spaces) > 1:
+                left = [np.delete(gain, at, axis=0).mean(axis=0) for at in range(len(spaces))]
+                line += f"  least {gain_text(np.min(left, axis=0))}"
+        print(line)
 
 
 def test_claims(count: int, file: Path) -> None:
@@ -129,7 +168,8 @@ def test_overhead(rounds: int, file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--spaces", type=Path, help="a folder of recorded spaces")
+    own = ["synthetic", str(Path(__file__).parent / "spaces")]
+    parser.add_argument("--spaces", nargs="+", default=own, help="folders of recorded spaces")
     parser.add_argument("--seeds", type=int, default=25)
     names_of_most = "random,hill-climbing,guided-climbing,genetic,surrogate"
     parser.add_argument("--strategies", default=names_of_most)
@@ -164,26 +204,27 @@ def main() -> None:
         test_overhead(arguments.overhead, file)
         return
     names = arguments.strategies.split(",")
-    for name in names:
-        try:
-            make_strategy(name, SearchSpace({"any": [1]}), seed=0)
-        except TuningError as error:
-            parser.error(str(error))
-    files: list[Path | None] = [None]
-    if arguments.spaces is not None:
-        files = [*sorted(arguments.spaces.glob("*.json")), *sorted(arguments.spaces.glob("*.gz"))]
-        if not files:
-            parser.error(f"--spaces {arguments.spaces} has no .json and no .gz files")
-    rows: Rows = {}
-    with ProcessPoolExecutor(arguments.jobs) as pool:
-        work = [pool.submit(run_space, file, names, arguments.seeds) for file in files]
-        for each in work:
-            space, found, seconds = each.result()
-            rows |= found
-            print(f"{space}: {seconds:.1f} s", flush=True)
-    report(rows)
+    try:
+        for name in names:
+            if name not in (TRANSFER, *ADVERSARIES):
+                make_strategy(name, SearchSpace({"any": [1]}), seed=0)
+        recordings = read_spaces(tuple(arguments.spaces))
+    except TuningError as error:
+        parser.error(str(error))
+    rows: Rows = {each.name: {} for each in recordings}
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps({"after": AFTER, "batch": BATCH, "rows": rows}))
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for name in names:
+            work = [
+                pool.submit(run_space, arguments.spaces, at, name, arguments.seeds)
+                for at in range(len(recordings))
+            ]
+            for recording, each in zip(recordings, work, strict=True):
+                rows[recording.name][name] = each.result()
+            found = {"after": AFTER, "batch": BATCH, "seeds": arguments.seeds, "rows": rows}
+            arguments.json.write_text(json.dumps(found))
+            print(f"{name}: done", flush=True)
+    report(rows)
     print(f"\n{arguments.json}")
 
 
