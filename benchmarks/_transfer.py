@@ -72,13 +72,13 @@ def _outside(recording: Recording, seed: int) -> Trials:
     """Return inverted trials whose numbers are values of another space."""
     rng = np.random.default_rng(seed)
 
-    def moved(config: Config) -> Config:
+    def scale_numbers(config: Config) -> Config:
         return {
             n: v if isinstance(v, (str, bool)) else v * float(rng.choice([0.37, 1.9, 40.0]))
             for n, v in config.items()
         }
 
-    return [(moved(config), speed) for config, speed in _inverted(recording, seed)]
+    return [(scale_numbers(config), speed) for config, speed in _inverted(recording, seed)]
 
 
 ADVERSARIES: dict[str, Callable[[Recording, int], Trials]] = {

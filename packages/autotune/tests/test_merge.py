@@ -1,4 +1,4 @@
-"""``dl tune merge`` adds the studies of a database to another one, all of them or none."""
+"""``dl tune merge`` adds the studies of a database to another one in one transaction."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Merged:
 
 
 def merge(source: Database, into: Database) -> Merged:
-    """Add the studies and choices of a database to another one, all of them or none.
+    """Add the studies and choices of a database to another one in one transaction.
 
     A study with the same identity gets the configurations that it lacks; its own trials stay. Of
     two claims, or of two choices for one call, the one with the higher lower bound of its interval

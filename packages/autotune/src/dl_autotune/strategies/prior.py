@@ -57,7 +57,7 @@ class Known:
             point = translate(space, config, default or {})
             if point is None:
                 outside += 1
-            # Of trials that are mapped to one point, the fastest counts.
+            # The fastest of several trials counts that are mapped to one point.
             elif speed is None or not 0 < speed < math.inf:
                 found.setdefault(point, None)
             else:
