@@ -30,6 +30,8 @@ WITHOUT_SUFFIX |= {"__dot__gitignore"}
 
 # Wheels of earlier releases, which later ones must run.
 KEPT_WHEELS = "tests/abi/releases/"
+# Recorded trials of kernels, which are compressed because they are large.
+RECORDED_SPACES = "benchmarks/spaces/"
 
 
 def strays(paths: list[str]) -> list[str]:
@@ -39,6 +41,7 @@ def strays(paths: list[str]) -> list[str]:
         *_, name = parts = path.split("/")
         known = Path(name).suffix in SUFFIXES or name in WITHOUT_SUFFIX
         known = known or (path.startswith(KEPT_WHEELS) and path.endswith(".whl"))
+        known = known or (path.startswith(RECORDED_SPACES) and path.endswith(".json.gz"))
         if not known or not all(PART.fullmatch(part) for part in parts):
             found.append(path)
     return found

@@ -6,7 +6,7 @@ with its kernel extension (``dl/kernel.h``).
 
 from __future__ import annotations
 
-import ctypes
+import struct
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -94,17 +94,17 @@ class Kernel:
                     f"for {self.device}; move the tensor, or compile the kernel with device="
                     f"{str(value.device)!r}"
                 )
-            return bytes(ctypes.c_void_p(value.data_ptr())), True
+            return struct.pack("P", value.data_ptr()), True
         if isinstance(value, int):
             if not -_INT_LIMIT <= value < _INT_LIMIT:
                 raise ValueError(
                     f"{self._argument(index)}, {value}, is not a 32-bit integer; pass "
                     "ctypes.c_int64(...) for a parameter of type int64_t"
                 )
-            return bytes(ctypes.c_int32(value)), False
+            return struct.pack("i", value), False
         if isinstance(value, float):
-            return bytes(ctypes.c_double(value)), False
-        if isinstance(value, ctypes._SimpleCData) and not isinstance(value, ctypes.py_object):
+            return struct.pack("d", value), False
+        if _is_ctypes_scalar(value):
             return bytes(value), False
         if type(value).__module__ == "numpy" and hasattr(value, "tobytes") and value.shape == ():
             return value.tobytes(), False
@@ -118,6 +118,12 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} on {self.device}>"
+
+
+def _is_ctypes_scalar(value: Any) -> bool:
+    """Return True for a scalar of ctypes, which only the caller imports."""
+    names = {f"{base.__module__}.{base.__name__}" for base in type(value).__mro__}
+    return "_ctypes._SimpleCData" in names and "ctypes.py_object" not in names
 
 
 def compile_kernel(
