@@ -42,16 +42,13 @@ def warned(**variables: str) -> list[str]:
         ("(a|aa)+$", "matches no operator"),
         ("a{4294967296}", "repetition number is too large"),
         ("(" * 5000, "more than 500 characters"),
-        ("(?<!x)add", ""),
+        ("(?<!x)add", "matches no operator"),
     ],
     ids=["hangs", "hangs too", "overflows", "is deep", "looks around"],
 )
 def test_a_pattern_neither_hangs_nor_costs_the_device(pattern: str, said: str) -> None:
-    warnings = warned(DL_FORCE_FALLBACK=pattern)
-    assert len(warnings) == bool(said)
-    if said:
-        (text,) = warnings
-        assert said in text and "DL_FORCE_FALLBACK" in text and len(text) < 700
+    (text,) = warned(DL_FORCE_FALLBACK=pattern)
+    assert said in text and "DL_FORCE_FALLBACK" in text and len(text) < 700
 
 
 def test_text_that_is_none_is_one_warning_that_can_be_shown() -> None:
