@@ -60,7 +60,8 @@ def blocks(path: Path) -> list[Block]:
 
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-_INDENTED = re.compile(r"(?P<before>[^\n]*)\n\n(?P<line>    \S[^\n]*)")
+# The line is not consumed, because it is before the next one of its block.
+_INDENTED = re.compile(r"(?P<before>[^\n]*)\n\n(?=(?P<line>    \S[^\n]*))")
 
 
 def unexplained(path: Path) -> list[str]:
