@@ -55,7 +55,7 @@ class _OnHost(WithMode):
             moved = leaves_device(func, args, kwargs, random=self._random)
             self.moved |= moved
             self.drew |= not moved and draws(func, args, kwargs)
-            return run_on_host(func, args, kwargs, random=self._random)
+            return run_on_host(func, args, kwargs, leaves=moved)
 
 
 OUR_MODES.append(_OnHost)

@@ -70,6 +70,7 @@ def run_on_host(
     kwargs: Mapping[str, Any],
     *,
     random: bool = False,
+    leaves: bool | None = None,
 ) -> Any:
     """Call an overload with copies of the arguments on the CPU, and transfer its effects back.
 
@@ -77,8 +78,11 @@ def run_on_host(
     do overloads that only devices have.
 
     :param random: also draw on the CPU, whose numbers differ from the device's.
+    :param leaves: the result of :func:`leaves_device`, if the caller has it.
     """
-    if not leaves_device(overload, args, kwargs, random=random):
+    if leaves is None:
+        leaves = leaves_device(overload, args, kwargs, random=random)
+    if not leaves:
         return overload(*args, **kwargs)
     facts = signature(overload)
     given = tensors_of(args, kwargs)
