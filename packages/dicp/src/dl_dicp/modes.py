@@ -21,12 +21,15 @@ def settings_of_mode(mode: str | None) -> Mapping[str, Any]:
 
     :raises ValueError: the mode is unknown.
     """
+    if mode is None:
+        return {}
+    # Importing Inductor takes long, and graphs without a mode do not need it.
     from torch._inductor import list_mode_options
 
     modes = list_mode_options()
-    if mode is not None and mode not in modes:
+    if mode not in modes:
         raise ValueError(f"[dl] mode must be one of {', '.join(modes)}, not {mode!r}")
-    return modes[mode] if mode else {}
+    return modes[mode]
 
 
 def with_global_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
