@@ -83,7 +83,7 @@ def _layout(arguments: Sequence[Any]) -> _Layout:
     """Return the arguments that share storages, with their places in these."""
     found: dict[int, list[tuple[int, int, tuple[int, ...], tuple[int, ...]]]] = {}
     for place, value in enumerate(arguments):
-        if type(value) in _PLAIN and value.device.type == "dl":
+        if type(value) in _PLAIN and _is_on_dl(value):
             view = (place, value.storage_offset(), tuple(value.shape), value.stride())
             found.setdefault(value.untyped_storage().data_ptr(), []).append(view)
     return tuple(tuple(views) for views in found.values() if len(views) > 1)
@@ -103,7 +103,7 @@ def _share_storage(arguments: Sequence[Any], places: Sequence[int]) -> bool:
     seen: set[int] = set()
     for place in places:
         value = arguments[place]
-        if type(value) in _PLAIN and value.device.type == "dl":
+        if type(value) in _PLAIN and _is_on_dl(value):
             address = value.untyped_storage().data_ptr()
             if address in seen:
                 return True
