@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dl_autotune import SearchSpace
 from dl_autotune.layers import open_layers
 from dl_autotune.report import study_page
 from dl_autotune.runners.database import Database, StoredTransfer, StoredTrial, Study
@@ -33,19 +32,9 @@ from dl_autotune.strategies import (
 )
 from dl_autotune.strategies.prior import LEAST, POINTS, translate
 from dl_core.simulation import mark_simulated
+from test_strategies import LARGE as SPACE
 
 KERNEL = Path(__file__).parent / "kernels" / "twice.py"
-SPACE = SearchSpace(
-    {
-        "tile_m": [8, 16, 32, 64, 128],
-        "tile_n": [8, 16, 32, 64, 128],
-        "tile_k": [4, 8, 16, 32],
-        "lanes": [1, 2, 4, 8],
-        "unroll": [0, 1, 2],
-        "layout": ["row", "column"],
-    },
-    ["tile_m % lanes == 0"],
-)
 DEFAULT = SPACE.config(0)
 IDENTITY = {"kernel": "gemm.cu", "function": "gemm", "source": "a1", "shape": {"m": 512}}
 Trials = Sequence[tuple[Config, float | None]]
