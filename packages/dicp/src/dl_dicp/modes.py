@@ -26,7 +26,7 @@ def settings_of_mode(mode: str | None) -> Mapping[str, Any]:
     # Importing Inductor takes long, and graphs without a mode do not need it.
     from torch._inductor import list_mode_options
 
-    modes = list_mode_options()
+    modes: Mapping[str, Mapping[str, Any]] = list_mode_options()
     if mode not in modes:
         raise ValueError(f"[dl] mode must be one of {', '.join(modes)}, not {mode!r}")
     return modes[mode]
