@@ -10,6 +10,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/float16.h"
+#include "dl_kernels/math/for_float.h"
 
 DL_KERNELS_BEGIN
 
@@ -142,21 +143,8 @@ DL_FN float log10(float x) {
 // float's.
 DL_FN float positive_pow(float x, float y) {
   const double wide = static_cast<double>(x);  // normal, even if x is subnormal
-  const uint64_t bits = bit_cast<uint64_t>(wide);
-  // x = 2^(n - 1024) · m with m in [sqrt(1/2), sqrt(2)).
-  const uint64_t n = (bits - 0x3fe6a09e667f3bcdull + (1024ull << 52)) >> 52;
-  const double m = bit_cast<double>(bits - (n << 52) + (1024ull << 52));
-  // ORed into the bits of 2^52, an integer becomes the fraction of a double.
-  const double exponent = bit_cast<double>(n | 0x4330000000000000ull) - (4503599627370496.0 + 1024);
-  // log(m) = 2 atanh(s) by its series: |s| < 0.172, the first omitted term is below 2^-39.
-  const double s = (m - 1.0) / (m + 1.0), t = s * s;
-  double p = 1.0 / 13;
-  p = p * t + 1.0 / 11;
-  p = p * t + 1.0 / 9;
-  p = p * t + 1.0 / 7;
-  p = p * t + 1.0 / 5;
-  p = p * t + 1.0 / 3;
-  double log2 = exponent + (s + s * t * p) * 2.8853900817779268147;
+  const BinaryLogarithm found = binary_logarithm<6>(wide);
+  double log2 = found.exponent + found.half * 2.8853900817779268147;
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   log2 = x == 0.0f ? -kInfinite : log2;
   log2 = wide == kInfinite ? kInfinite : log2;
@@ -164,22 +152,9 @@ DL_FN float positive_pow(float x, float y) {
   // Beyond these bounds the result is 0 or infinity; NaN passes both tests.
   z = z < -160.0 ? -160.0 : z;
   z = z > 160.0 ? 160.0 : z;
-  // Adding 1.5·2^52 rounds to an integer and leaves it in the low bits.
-  const double shifted = z + 6755399441055744.0;
-  const double r = (z - (shifted - 6755399441055744.0)) * 0.69314718055994530942;
-  // Taylor series of e^r: for |r| < 0.347 the first omitted term is below 2^-37.
-  double q = 1.0 / 362880;
-  q = q * r + 1.0 / 40320;
-  q = q * r + 1.0 / 5040;
-  q = q * r + 1.0 / 720;
-  q = q * r + 1.0 / 120;
-  q = q * r + 1.0 / 24;
-  q = q * r + 1.0 / 6;
-  q = q * r + 0.5;
-  q = q * r + 1.0;
-  q = q * r + 1.0;
-  const uint64_t power = (bit_cast<uint64_t>(shifted) + 1023) << 52;
-  return static_cast<float>(q * bit_cast<double>(power));
+  const double shifted = z + kRounding;
+  const double r = (z - (shifted - kRounding)) * 0.69314718055994530942;
+  return static_cast<float>(scaled_exp_series(shifted, r));
 }
 
 // pow with the special values of IEEE 754.

@@ -14,17 +14,17 @@ namespace math {
 // sin(πx) for |x| <= 1/2 by its Taylor series; the first omitted term is below 2^-55.
 DL_FN double sine_of_pi(double x) {
   const double y = x * 3.14159265358979323846, square = y * y;
-  double p = -1.0 / 51090942171709440000.0;
-  p = p * square + 1.0 / 121645100408832000.0;
-  p = p * square - 1.0 / 355687428096000.0;
-  p = p * square + 1.0 / 1307674368000.0;
-  p = p * square - 1.0 / 6227020800.0;
-  p = p * square + 1.0 / 39916800.0;
-  p = p * square - 1.0 / 362880.0;
-  p = p * square + 1.0 / 5040.0;
-  p = p * square - 1.0 / 120.0;
-  p = p * square + 1.0 / 6.0;
-  return y - y * square * p;
+  constexpr double kTerms[] = {-1.0 / 51090942171709440000.0,
+                               1.0 / 121645100408832000.0,
+                               -1.0 / 355687428096000.0,
+                               1.0 / 1307674368000.0,
+                               -1.0 / 6227020800.0,
+                               1.0 / 39916800.0,
+                               -1.0 / 362880.0,
+                               1.0 / 5040.0,
+                               -1.0 / 120.0,
+                               1.0 / 6.0};
+  return y - y * square * polynomial(kTerms, square);
 }
 
 // An argument x > 0 moved up to 8 or more, where asymptotic series are short: Γ(x) = Γ(at) /
@@ -59,26 +59,21 @@ DL_FN float lgamma(float given) {
   const double inner = precise_log(inside);
   // Stirling's formula (DLMF 5.11.1); the first omitted term is below 2^-44.
   const double w = moved.at, inverse = 1 / w, square = inverse * inverse;
-  double series = -691.0 / 360360;
-  series = series * square + 1.0 / 1188;
-  series = series * square - 1.0 / 1680;
-  series = series * square + 1.0 / 1260;
-  series = series * square - 1.0 / 360;
-  series = series * square + 1.0 / 12;
+  constexpr double kStirling[] = {-691.0 / 360360, 1.0 / 1188, -1.0 / 1680,
+                                  1.0 / 1260,      -1.0 / 360, 1.0 / 12};
+  const double series = polynomial(kStirling, square);
   const double stirling = (w - 0.5) * precise_log(w) - w + kHalfLogTwoPi + series * inverse;
-  // (-1)^k (ζ(k) - 1) / k from k = 2 on.
+  // (-1)^k (ζ(k) - 1) / k from k = 18 down to 2.
   constexpr double kTerms[] = {
-      0.322467033424113218,      -0.0673523010531980951,   0.0205808084277845479,
-      -0.00738555102867398527,   0.00289051033074152329,   -0.00119275391170326098,
-      0.000509669524743042422,   -0.00022315475845357938,  0.0000994575127818085337,
-      -0.0000449262367381331417, 0.0000205072127756706916, -9.4394882752683959e-6,
-      4.3748667899074878e-6,     -2.03921575380136624e-6,  9.55141213040741983e-7,
-      -4.49246919876456604e-7,   2.12071848055546659e-7};
+      2.12071848055546659e-7,   -4.49246919876456604e-7,   9.55141213040741983e-7,
+      -2.03921575380136624e-6,  4.3748667899074878e-6,     -9.4394882752683959e-6,
+      0.0000205072127756706916, -0.0000449262367381331417, 0.0000994575127818085337,
+      -0.00022315475845357938,  0.000509669524743042422,   -0.00119275391170326098,
+      0.00289051033074152329,   -0.00738555102867398527,   0.0205808084277845479,
+      -0.0673523010531980951,   0.322467033424113218};
   const double distance = x - (is_first ? 1.0 : 2.0);
-  double sum = 0;
-  DL_UNROLL
-  for (int k = 16; k >= 0; --k) sum = sum * distance + kTerms[k];
-  const double near = distance * (kOneLessEuler + distance * sum) - (is_first ? inner : 0.0);
+  const double near = distance * (kOneLessEuler + distance * polynomial(kTerms, distance)) -
+                      (is_first ? inner : 0.0);
   const double away = is_negative ? kLogPi + inner - stirling : stirling - inner;
   double value = is_near ? near : away;
   // The poles; numbers beyond 2^23 in size are integers.
@@ -95,12 +90,9 @@ DL_FN float digamma(float given) {
   const Moved moved = moved_up(is_negative ? 1 - x : x);
   // DLMF 5.11.2; the first omitted term is below 2^-43.
   const double w = moved.at, inverse = 1 / w, square = inverse * inverse;
-  double series = -691.0 / 32760;
-  series = series * square + 1.0 / 132;
-  series = series * square - 1.0 / 240;
-  series = series * square + 1.0 / 252;
-  series = series * square - 1.0 / 120;
-  series = series * square + 1.0 / 12;
+  constexpr double kTerms[] = {-691.0 / 32760, 1.0 / 132,  -1.0 / 240,
+                               1.0 / 252,      -1.0 / 120, 1.0 / 12};
+  const double series = polynomial(kTerms, square);
   const double positive =
       precise_log(w) - 0.5 * inverse - series * square - moved.slope / moved.product;
   // π / tan(πx) from the distance to the nearest pole, which is exact.
