@@ -146,7 +146,8 @@ def add_options(add: Add) -> None:
         type=seconds,
         default=60.0,
         metavar="S",
-        help="timeout in seconds of a case, or of each call if it makes many (default: 60)",
+        help="timeout in seconds of a case, or of each call if it makes many, without the time in "
+        "which it waits for a processor (default: 60)",
     )
 
 

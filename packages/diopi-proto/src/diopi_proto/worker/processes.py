@@ -1,7 +1,8 @@
-"""Processes of this machine as /proc lists them: parents, descendants and memory."""
+"""Processes of this machine as /proc lists them: parents, descendants, memory, waiting times."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import defaultdict
@@ -65,3 +66,17 @@ def proportional(process: Process) -> int:
         return 0  # the process has ended meanwhile
     found = re.search(r"^Pss:\s+(\d+) kB$", text, re.MULTILINE)
     return int(found[1]) << 10 if found else process.resident
+
+
+def waiting_times(pid: int) -> dict[str, float]:
+    """Return the seconds that each thread of a process was ready to run, but had no processor.
+
+    Empty if the process has ended, or if the kernel does not count them.
+    """
+    found = {}
+    with contextlib.suppress(OSError):
+        for folder in os.scandir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):  # the thread has ended meanwhile
+                text = Path(folder.path, "schedstat").read_text()
+                found[folder.name] = int(text.split()[1]) / 1e9
+    return found

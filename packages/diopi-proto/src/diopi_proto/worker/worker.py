@@ -140,6 +140,7 @@ class Worker:
     def call(self, request: Any, seconds: float, *, renews: bool = False) -> Any:
         """Return the handler's answer.
 
+        :param seconds: deadline; the time in which the process waits for a processor is added.
         :param renews: each note of the worker restarts the deadline of `seconds`.
         :raises WorkerError: the process ended, raised an exception, was killed after `seconds`,
             exceeded its limits, or left processes behind.
@@ -157,7 +158,7 @@ class Worker:
         return answer
 
     def _receive(self, wanted: int, seconds: float, *, renews: bool) -> Any:
-        deadline = Deadline(seconds, self._notes if renews else None)
+        deadline = Deadline(seconds, self._notes if renews else None, self.pid)
         watch = time.monotonic() + _WATCH_SECONDS if self.limits.watched else float("inf")
         while (message := self._channel.take()) is None:
             now = time.monotonic()
