@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from tools.site.reference.benchmarks import Benchmarks
 from tools.site.reference.c_headers import CHeaders
 from tools.site.reference.commands import Commands
 from tools.site.reference.gpu_results import GpuResults
@@ -32,6 +33,7 @@ GENERATORS: Mapping[str, Generator] = {
     "c-headers": CHeaders(),
     "python-api": PythonApi(),
     "gpu-results": GpuResults(),
+    "benchmarks": Benchmarks(),
 }
 
 REPLACED = {"packages/diopi-proto/docs/operators.md": "reference/operators/index.md"}
