@@ -64,6 +64,7 @@ from tools.sessions.sources import (
 from tools.sessions.suites import (
     ALSO_WITHOUT_TORCH,
     EXTRAS_OF_AUTOTUNE,
+    HALF,
     INSTALLED,
     TORCH_FREE,
     WHOLE_PACKAGES,
@@ -211,7 +212,7 @@ def tests(session: nox.Session) -> None:
     # A driver from packages is for share-VENDOR, which takes its place here.
     present = [x for x in vendors() if driver_packages(x) is None and has_device(python, x)]
     session.log(f"vendors with a device here: {', '.join(present) or 'none'}")
-    on_async = {"DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}
+    on_async = {"DL_TEST_SAMPLE": "0", "DL_VENDORS": "async", HALF: "1"}
     suites: list[Suite] = [
         # The ecosystem as a whole, on vendors with a device here, which also run the samples, and
         # on one whose memory the host cannot touch. They take longest.

@@ -58,3 +58,15 @@ def test_otherwise_all_run(suite: Path) -> None:
     assert everything in run(suite)
     assert everything in run(suite, "--one-of=3", f"--whole={suite}")
     assert "--one-of=0 is not 1 or more" in run(suite, "--one-of=0")
+
+
+def test_parts_of_the_functions_make_up_all(suite: Path) -> None:
+    (suite / "test_two.py").write_text("".join(f"def test_{n}(): pass\n" for n in range(40)))
+    parts = [run(suite, "--one-of=3", f"--functions={part}/2") for part in (0, 1)]
+    assert all("drawn: one in 3 of the cases of one in 2 functions, by commit" in x for x in parts)
+    ran = [set(re.findall(r"(\S+) (?:PASSED|FAILED)", x)) for x in parts]
+    assert not ran[0] & ran[1]
+    everything = set(re.findall(r"(\S+) (?:PASSED|FAILED)", run(suite, "--one-of=3")))
+    assert ran[0] | ran[1] == everything
+    assert min(map(len, ran)) >= 8, "a part has nearly no functions"
+    assert "'2/2' is not K/M with 0 <= K < M" in run(suite, "--functions=2/2")

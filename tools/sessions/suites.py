@@ -35,9 +35,13 @@ ALSO_WITHOUT_TORCH = ("packages/conformance/tests", "packages/report/tests")
 EXTRAS_OF_AUTOTUNE = tuple(
     f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")
 )
-# One in twenty cases of each test function runs, a new choice for each commit; `full` runs all. Not
-# sampled: tests/architecture, and TORCH_FREE, which lacks the plugin's requirements.
+# One in two test functions runs, with one in twenty of its cases, a new choice for each commit;
+# `full` runs all. Not sampled: tests/architecture, and TORCH_FREE, which lacks the plugin's
+# requirements.
 DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/architecture")
+# Variable of a suite: which half of the functions runs, 0 or 1. A suite that runs on two vendors
+# runs one half on each.
+HALF = "DL_NOX_HALF"
 
 
 def install_test_plugins(session: nox.Session, python: str) -> Path:
@@ -73,7 +77,8 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
 
     def run(suite: Suite) -> subprocess.CompletedProcess[str]:
         folder, env = suite
-        options = (*session.posargs, *(drawn if folder not in TORCH_FREE else ()))
+        half = (*drawn, f"--functions={env.get(HALF, '0')}/2") if drawn else ()
+        options = (*session.posargs, *(half if folder not in TORCH_FREE else ()))
         tests = ("--pyargs", folder) if folder == INSTALLED else (folder,)
         return subprocess.run(
             [python, "-m", "pytest", *tests, *options],
