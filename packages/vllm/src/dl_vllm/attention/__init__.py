@@ -1,0 +1,1 @@
+"""Attention over vLLM's paged KV cache on dl's operators."""

@@ -1,0 +1,1 @@
+"""Layers of vLLM on dl's operators."""

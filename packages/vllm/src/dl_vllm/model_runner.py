@@ -1,0 +1,52 @@
+"""Model runner of vLLM on the dl device. Needs vLLM."""
+
+from __future__ import annotations
+
+import torch
+from vllm.config import VllmConfig
+from vllm.v1.sample.ops.topk_topp_sampler import (
+    TopKTopPSampler,
+    apply_top_k_top_p_pytorch,
+    random_sample,
+)
+from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+
+
+class DlTopKTopPSampler(TopKTopPSampler):  # type: ignore[misc]  # vLLM need not be installed
+    """vLLM's sampler in torch operators, on any machine: Triton cannot run on dl tensors."""
+
+    def forward_native(
+        self,
+        logits: torch.Tensor,
+        generators: dict[int, torch.Generator],
+        k: torch.Tensor | None,
+        p: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        logits = apply_top_k_top_p_pytorch(logits, k, p)
+        processed = None
+        if self.logprobs_mode == "processed_logits":
+            processed = logits
+        elif self.logprobs_mode == "processed_logprobs":
+            processed = logits.log_softmax(dim=-1, dtype=torch.float32)
+        probabilities = logits.softmax(dim=-1, dtype=torch.float32)
+        return random_sample(probabilities, generators, self.use_fp64_gumbel), processed
+
+
+class DlModelRunner(GPUModelRunner):  # type: ignore[misc]  # vLLM need not be installed
+    """vLLM's model runner without CUDA streams and Triton kernels."""
+
+    def __init__(self, vllm_config: VllmConfig, device: torch.device) -> None:
+        super().__init__(vllm_config, device)
+        sampler = self.sampler.topk_topp_sampler
+        self.sampler.topk_topp_sampler = DlTopKTopPSampler(
+            sampler.logprobs_mode, sampler.use_fp64_gumbel
+        )
+
+    def _zero_block_ids(self, block_ids: list[int]) -> None:
+        """Zero blocks of the KV cache."""
+        for cache in self.kv_caches:
+            if isinstance(cache, torch.Tensor):
+                cache[block_ids] = 0
+
+    def _init_kv_zero_meta(self) -> None:
+        """Prepare nothing: the blocks are zeroed by index."""
