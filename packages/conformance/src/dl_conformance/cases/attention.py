@@ -12,6 +12,11 @@ def mask(shape, kind):
     return T(shape, low=-2, high=2)
 
 
+# Hides whole blocks of 128 keys, and parts of blocks.
+HIDDEN_KEYS = [0] * 9 + [1] * 50 + [0] * 210 + [1] * 11
+INFINITE = [0.5 if visible else float("-inf") for visible in HIDDEN_KEYS]
+
+
 def lse(shape):
     n, s, h, _ = shape.split("x")
     return f"{n}x{h}x{s}"
@@ -32,6 +37,18 @@ EACH = [
     (
         dict(q="2x2x6x8", k="2x1x7x8", v="2x1x7x8", **{**PLAIN, "mask": mask("2x1x1x7", "bool")}),
         "2x2x6x8",
+    ),
+    *(
+        (
+            dict(q="1x2x70x8", k="1x1x280x8", v="1x1x280x8", **{**PLAIN, "mask": hidden}),
+            "1x2x70x8",
+        )
+        for hidden in (
+            T("280", values=HIDDEN_KEYS, dtype="bool", plain=True),
+            T("1x1x70x280", values=HIDDEN_KEYS, dtype="bool", plain=True),
+            T("70x280", values=INFINITE),
+            T("70x1", values=[0] * 66 + [1] * 4, dtype="bool", plain=True),
+        )
     ),
 ]
 FLASH = dict(

@@ -133,7 +133,10 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
           bool first = true;
           for (int64_t key = own.first_key(query); key < key_end; key += kKeyBlock) {
             const int64_t fill = key_end - key < kKeyBlock ? key_end - key : kKeyBlock;
-            block_scores<T, C>(own, mask, n, h, query, count, key, fill, keys, columns, scores);
+            const MaskedBlock masked = masked_block<T, C>(mask, n, h, query, count, key, fill);
+            if (masked == MaskedBlock::hidden) continue;
+            block_scores<T, C>(own, mask, n, h, query, count, key, fill, keys, columns, masked,
+                               scores);
             softmax.take(scores, fill, padded);
             if (dropout.active) {
               draw_factors(dropout, random, n, h, query, count, key, fill, factors);

@@ -129,8 +129,10 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
               for (int64_t key = own.first_key(query); key < key_end; key += kKeyBlockBackward) {
                 const int64_t fill =
                     key_end - key < kKeyBlockBackward ? key_end - key : kKeyBlockBackward;
+                const MaskedBlock masked = masked_block<T, C>(mask, n, h, query, count, key, fill);
+                if (masked == MaskedBlock::hidden) continue;
                 block_scores<T, C>(own, mask, n, h, query, count, key, fill, keys, query_columns,
-                                   scores);
+                                   masked, scores);
                 Gemm::template multiply<Order::rows>(
                     fill, padded, own.value_width, values.data + key * values.step, values.step,
                     grad_columns, kQueryBlock, grads, kQueryBlock, false);

@@ -80,6 +80,59 @@ void transpose_rows(const Rows<C>& rows, int64_t count, int64_t width, C scale, 
   }
 }
 
+// What a mask does to a block of scores.
+enum class MaskedBlock { visible, mixed, hidden };
+
+// Return whether `is` holds for no element, some or all elements of a block of a mask.
+template <class M, class F>
+MaskedBlock masked_block(const AttentionMask& mask, int64_t start, int64_t queries, int64_t keys,
+                         const F& is) {
+  const M* from = static_cast<const M*>(mask.data) + start;
+  const int64_t rows = mask.row == 0 ? 1 : queries, columns = mask.column == 0 ? 1 : keys;
+  int64_t count = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    const M* line = from + i * mask.row;
+    int in_row = 0;
+    if (mask.column == 1) {
+      DL_VECTOR_LOOP
+      for (int64_t k = 0; k < columns; ++k) in_row += is(line[k]);
+    } else {
+      for (int64_t k = 0; k < columns; ++k) in_row += is(line[k * mask.column]);
+    }
+    count += in_row;
+    if (count != 0 && count != (i + 1) * columns) return MaskedBlock::mixed;
+  }
+  return count == 0 ? MaskedBlock::visible : MaskedBlock::hidden;
+}
+
+// Blocks that are hidden from all queries need no scores. Source: Dong et al., "Flex Attention: A
+// Programming Model for Generating Optimized Attention Kernels" (2024), section 4.2.
+template <class T, class C>
+MaskedBlock masked_block(const AttentionMask& mask, int64_t n, int64_t h, int64_t query,
+                         int64_t queries, int64_t key, int64_t keys) {
+  const int64_t start = n * mask.batch + h * mask.head + query * mask.row + key * mask.column;
+  const auto by_value = [&](auto sample) {
+    using M = decltype(sample);
+    constexpr C kHidden = -std::numeric_limits<C>::infinity();
+    const auto hides = [](M value) { return cast<C>(value) == kHidden; };
+    // Other values change the scores.
+    const MaskedBlock found = masked_block<M>(mask, start, queries, keys, hides);
+    return found == MaskedBlock::hidden ? found : MaskedBlock::mixed;
+  };
+  switch (mask.kind) {
+    case MaskKind::boolean:
+      return masked_block<uint8_t>(mask, start, queries, keys, [](uint8_t x) { return x == 0; });
+    case MaskKind::hiding:
+      return masked_block<uint8_t>(mask, start, queries, keys, [](uint8_t x) { return x != 0; });
+    case MaskKind::element:
+      return by_value(T{});
+    case MaskKind::compute:
+      return by_value(C{});
+    default:
+      return MaskedBlock::visible;
+  }
+}
+
 template <class M, bool kHides = false, class C>
 void add_mask(const AttentionMask& mask, int64_t n, int64_t h, int64_t query, int64_t queries,
               int64_t key, int64_t keys, C* scores) {
@@ -161,11 +214,11 @@ void apply_factors(const C* factors, int64_t keys, int64_t columns, C* block) {
 template <class T, class C>
 void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_t n, int64_t h,
                   int64_t query, int64_t queries, int64_t key, int64_t keys, const Rows<C>& k,
-                  const C* q, C* scores) {
+                  const C* q, MaskedBlock masked, C* scores) {
   const int64_t columns = round_up(queries, SmallGemm<C>::kColumns);
   SmallGemm<C>::template multiply<Order::rows>(keys, columns, shape.width, k.data + key * k.step,
                                                k.step, q, kQueryBlock, scores, kQueryBlock, false);
-  switch (mask.kind) {
+  switch (masked == MaskedBlock::visible ? MaskKind::none : mask.kind) {
     case MaskKind::none:
       break;
     case MaskKind::boolean:
