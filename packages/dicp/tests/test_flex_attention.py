@@ -19,6 +19,7 @@ from torch.nn.attention.flex_attention import (
 )
 
 from dl_dicp import statistics
+from dl_dicp.compiled import all_graphs
 
 pytestmark = [
     # Deprecation warnings of torch's own modules that Inductor imports.
@@ -179,6 +180,33 @@ def test_results_and_gradients_are_those_of_float64(name: str, way: str) -> None
     assert not statistics.host_calls
     assert not statistics.eager
     assert bool(statistics.graphs) == (way != "eager")
+
+
+def operators_of(name: str) -> list[str]:
+    """Return the contract operators of a compiled call and its gradient."""
+    all_graphs.clear()
+    torch._dynamo.reset()
+    case, given, grad, mask = on_dl(name)
+    attention = torch.compile(flex_attention)
+    for _ in range(2):
+        leaves = [x.detach().requires_grad_() for x in given]
+        torch.autograd.grad(attention(*leaves, **options(case, mask)), leaves, grad)
+    programs = [v.program for g in all_graphs for v in g.variants if v.program is not None]
+    return [call.operator for x in programs for region in x.regions for call in region.calls]
+
+
+@pytest.mark.parametrize("name", ["identity", "causal", "documents", "unseen"])
+def test_a_mask_alone_is_one_operator_in_each_direction(name: str) -> None:
+    made = operators_of(name)
+    assert made.count("dlopAttention") == made.count("dlopAttentionBackward") == 1
+    assert "diopiBmm" not in made, "all scores are computed"
+
+
+def test_modified_scores_are_computed_apart() -> None:
+    made = operators_of("soft cap")
+    assert "diopiBmm" in made
+    assert "dlopAttention" not in made
+    assert "dlopAttentionBackward" not in made
 
 
 @pytest.mark.parametrize("way", WAYS)

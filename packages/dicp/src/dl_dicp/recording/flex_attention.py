@@ -18,10 +18,14 @@ import torch._dynamo._trace_wrapped_higher_order_op  # defines `flex_lib::zeros_
 from torch import Tensor
 from torch._guards import detect_fake_mode
 from torch._higher_order_ops.flex_attention import flex_attention, flex_attention_backward
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make_fx
+from torch.nn.attention import SDPBackend
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
+_fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+_fused_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 _LN2 = math.log(2.0)
 """The operators exchange logarithms to base 2."""
 
@@ -159,6 +163,43 @@ def _working(query: Tensor) -> torch.dtype:
     return torch.float64 if query.dtype == torch.float64 else torch.float32
 
 
+def _is_identity(score_mod: Callable[..., Tensor]) -> bool:
+    """Return True if a traced score modification returns the scores."""
+    if not isinstance(score_mod, GraphModule):
+        return False
+    *_, output = score_mod.graph.nodes
+    return tree_leaves(output.args[0]) == [next(iter(score_mod.graph.nodes))]
+
+
+def _visible(
+    query: Tensor, key: Tensor, block_mask: Sequence[Any], of_mask: Sequence[Any]
+) -> Tensor:
+    """Return the mask of all pairs, [B, H, L, S]."""
+    from torch.nn.attention.flex_attention import _vmap_for_bhqkv
+
+    mask = _vmap_for_bhqkv(block_mask[-1], prefix=(), suffix=(None,) * len(of_mask))
+    sizes = (*query.shape[:-1], key.shape[-2])
+    return mask(*(torch.arange(n, device=query.device) for n in sizes), *of_mask)
+
+
+def _has_fused(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Return True if the vendor's fused attention takes the operands and a mask."""
+    operands = (query, key, value)
+    alike = len({x.shape[0] for x in operands}) == len({x.dtype for x in operands}) == 1
+    sizes = [(x.shape[1], x.shape[3]) for x in operands]
+    if not alike or not all(isinstance(n, int) for each in sizes for n in each):
+        return False
+    # torch answers for real tensors only.
+    with unset_fake_temporarily(), disable_proxy_modes_tracing():
+        real = [
+            torch.empty(1, heads, 1, width, dtype=query.dtype, device=query.device)
+            for heads, width in sizes
+        ]
+        mask = torch.ones((), dtype=torch.bool, device=query.device)
+        choice = torch._fused_sdp_choice(real[0], real[1], real[2], mask, enable_gqa=True)
+    return choice == SDPBackend.OVERRIDEABLE.value
+
+
 class _Scores:
     """Scores of all pairs, before and after the modifications.
 
@@ -184,9 +225,8 @@ class _Scores:
         self.raw = (query.to(dtype) * scale) @ key.to(dtype).transpose(-2, -1)
         self.places = [torch.arange(n, device=query.device) for n in self.raw.shape]
         score = _vmap_for_bhqkv(score_mod, prefix=(0,), suffix=(None,) * len(of_score))
-        mask = _vmap_for_bhqkv(block_mask[-1], prefix=(), suffix=(None,) * len(of_mask))
         modified = score(self.raw, *self.places, *of_score).to(dtype)
-        self.visible = mask(*self.places, *of_mask)
+        self.visible = _visible(query, key, block_mask, of_mask)
         self.final = torch.where(self.visible, modified, -math.inf)
 
 
@@ -202,9 +242,16 @@ def _forward(
     of_mask: Sequence[Any] = (),
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the results, the log-sum-exp and the maximum of the scores."""
+    fused: tuple[Tensor, Tensor] | None = None
+    if _is_identity(score_mod) and _has_fused(query, key, value):
+        visible = _visible(query, key, block_mask, of_mask)
+        fused = _fused(query, key, value, 0.0, False, attn_mask=visible, scale=scale)
     key, value = (_per_query_head(query, each) for each in (key, value))
     scores = _Scores(query, key, score_mod, block_mask, scale, of_score, of_mask).final
     largest = scores.amax(-1)
+    if fused is not None:
+        # The graph computes the maximum, for which it needs all scores, only if it is used.
+        return fused[0], fused[1] / _LN2, largest / _LN2
     weights = torch.softmax(scores, -1).to(query.dtype)
     hidden = (largest == -math.inf).unsqueeze(-1)
     out = (weights @ value.to(query.dtype)).masked_fill(hidden, 0.0)
@@ -233,10 +280,18 @@ def _backward(
     """
     from torch.nn.attention.flex_attention import _vmap_for_bhqkv
 
+    grad_out = torch.zeros_like(out) if grad_out is None else grad_out
+    if grad_logsumexp is None and _is_identity(score_mod) and _has_fused(query, key, value):
+        visible = _visible(query, key, block_mask, of_mask)
+        grads = _fused_backward(
+            *(grad_out, query, key, value, out, logsumexp * _LN2, 0.0, False),
+            attn_mask=visible,
+            scale=scale,
+        )
+        return (*grads, ())
     keys, values = (_per_query_head(query, each) for each in (key, value))
     scores = _Scores(query, keys, score_mod, block_mask, scale, of_score, of_mask)
     dtype = scores.raw.dtype
-    grad_out = torch.zeros_like(out) if grad_out is None else grad_out
     natural = (logsumexp * _LN2).unsqueeze(-1)
     weights = torch.exp(scores.final - natural).masked_fill(natural == -math.inf, 0.0)
     grad_values = weights.to(query.dtype).transpose(-2, -1) @ grad_out
