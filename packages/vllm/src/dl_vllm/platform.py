@@ -66,7 +66,7 @@ class DlPlatform(Platform):  # type: ignore[misc]  # vLLM need not be installed
             names = ", ".join(str(known) for known in DTYPES)
             raise ValueError(
                 f"[dl] the model has the dtype {dtype}, which is not one of {names}; "
-                "choose one of them with `dtype`"
+                "choose a supported one with `dtype`"
             )
 
     @classmethod

@@ -22,7 +22,7 @@ _dl = torch.get_device_module("dl")
 
 
 class DlWorker(Worker):  # type: ignore[misc]  # vLLM need not be installed
-    """One process that runs a model, or a part of it, on one dl device."""
+    """Process that runs a model, or a shard, on one dl device."""
 
     def init_device(self) -> None:
         """Set the device, and create the process groups and the model runner.
