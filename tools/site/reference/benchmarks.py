@@ -23,7 +23,7 @@ class Benchmarks:
     def nav(self) -> list[Any]:
         """Return the list of benchmarks, then their pages."""
         pages = [f"{FOLDER}/{_session(path.stem)}.md" for path in _recorded()]
-        return [{"Benchmarks": [f"{FOLDER}/index.md", *pages]}]
+        return [f"{FOLDER}/index.md", *pages]
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """Yield the list and the page of each benchmark."""
