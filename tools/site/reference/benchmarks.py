@@ -84,7 +84,7 @@ def _blocks(recorded: Mapping[str, Any]) -> Iterator[str]:
     for title, value in tables.items():
         if title not in single:
             yield f"## {title.replace('_', ' ').capitalize()}"
-            yield from _shown(_rows(value))
+            yield from _format_rows(_rows(value))
 
 
 def _is_single(value: Any) -> bool:
@@ -111,7 +111,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _shown(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _format_rows(rows: list[dict[str, Any]]) -> Iterator[str]:
     ordered = rows
     if len(rows) > SHOWN and all(isinstance(row.get("ratio"), int | float) for row in rows):
         ordered = sorted(rows, key=lambda row: -float(row["ratio"]))

@@ -179,7 +179,8 @@ def _visible(
 
     mask = _vmap_for_bhqkv(block_mask[-1], prefix=(), suffix=(None,) * len(of_mask))
     sizes = (*query.shape[:-1], key.shape[-2])
-    return mask(*(torch.arange(n, device=query.device) for n in sizes), *of_mask)
+    visible: Tensor = mask(*(torch.arange(n, device=query.device) for n in sizes), *of_mask)
+    return visible
 
 
 def _has_fused(query: Tensor, key: Tensor, value: Tensor) -> bool:

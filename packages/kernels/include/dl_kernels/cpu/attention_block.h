@@ -80,7 +80,7 @@ void transpose_rows(const Rows<C>& rows, int64_t count, int64_t width, C scale, 
   }
 }
 
-// What a mask does to a block of scores.
+// Effect of a mask on a block of scores.
 enum class MaskedBlock { visible, mixed, hidden };
 
 // Return whether `is` holds for no element, some or all elements of a block of a mask.
