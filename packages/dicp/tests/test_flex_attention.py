@@ -195,8 +195,8 @@ def operators_of(name: str) -> list[str]:
     return [call.operator for x in programs for region in x.regions for call in region.calls]
 
 
-@pytest.mark.parametrize("name", ["identity", "causal", "documents", "unseen"])
-def test_a_mask_alone_is_one_operator_in_each_direction(name: str) -> None:
+@pytest.mark.parametrize("name", ["identity", "causal", "documents", "unseen", "alibi"])
+def test_a_mask_or_a_bias_is_one_operator_in_each_direction(name: str) -> None:
     made = operators_of(name)
     assert made.count("dlopAttention") == made.count("dlopAttentionBackward") == 1
     assert "diopiBmm" not in made, "all scores are computed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from tools.site.reference.benchmarks import Benchmarks
+from tools.site.reference.benchmarks import Benchmarks, recorded_pages
 from tools.site.reference.c_headers import CHeaders
 from tools.site.reference.commands import Commands
 from tools.site.reference.gpu_results import GpuResults
@@ -36,5 +36,9 @@ GENERATORS: Mapping[str, Generator] = {
     "benchmarks": Benchmarks(),
 }
 
-REPLACED = {"packages/diopi-proto/docs/operators.md": "reference/operators/index.md"}
-"""Addresses of generated pages that replace documents of the repository."""
+REPLACED = {
+    "packages/diopi-proto/docs/operators.md": "reference/operators/index.md",
+    "packages/vendor-cuda/docs/h200.json": "reference/gpu-kernel-times.md",
+    **recorded_pages(),
+}
+"""Addresses of generated pages that replace files of the repository."""

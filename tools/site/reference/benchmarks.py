@@ -22,8 +22,7 @@ class Benchmarks:
 
     def nav(self) -> list[Any]:
         """Return the list of benchmarks, then their pages."""
-        pages = [f"{FOLDER}/{_session(path.stem)}.md" for path in _recorded()]
-        return [f"{FOLDER}/index.md", *pages]
+        return [f"{FOLDER}/index.md", *recorded_pages().values()]
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """Yield the list and the page of each benchmark."""
@@ -32,6 +31,13 @@ class Benchmarks:
         for name, recorded in found.items():
             about = docstring(SCRIPTS / f"{name}.py")
             yield f"{FOLDER}/{_session(name)}.md", page(name, about, recorded)
+
+
+def recorded_pages() -> dict[str, str]:
+    """Return the addresses of pages by the file with the measurements."""
+    return {
+        str(path.relative_to(ROOT)): f"{FOLDER}/{_session(path.stem)}.md" for path in _recorded()
+    }
 
 
 def _session(name: str) -> str:
