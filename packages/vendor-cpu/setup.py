@@ -4,6 +4,8 @@
 one that this machine supports. The levels are ``v2``, ``v3`` and ``v4`` of x86-64, and ``armv8``
 and ``sve`` of aarch64. On other processors there is a single library, ``native``.
 
+``DL_CPU_FAMILIES`` selects families of operators, for tests of everything else.
+
 ``DL_BUILD_DIOPI_IMPL=1`` adds ``libdiopi_impl.so``: the same operators in DIOPI's own convention,
 for hosts that look them up by name and provide DIOPI's runtime functions.
 """
@@ -34,6 +36,12 @@ HEADERS = [
     *(str(path) for path in Path("csrc").rglob("*.h")),
     *(str(path) for path in Path(kit_dir()).rglob("*.h")),
 ]
+
+
+def families() -> list[str] | None:
+    """Return the families of operators to build; None: all."""
+    chosen = os.environ.get("DL_CPU_FAMILIES")
+    return chosen.split(",") if chosen else None
 
 
 def levels() -> list[str]:
@@ -67,6 +75,7 @@ def library(level: str) -> KernelLibrary:
     return KernelLibrary(
         f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
         sources=SOURCES,
+        families=families(),
         include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *flags(level)],
@@ -79,6 +88,7 @@ def diopi_impl(level: str) -> KernelLibrary:
     return KernelLibrary(
         "dl_vendor_cpu.lib.libdiopi_impl",
         sources=[path for path in SOURCES if not path.startswith(TABLE_ONLY)],
+        families=families(),
         include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *flags(level)],
