@@ -24,6 +24,17 @@ def test_cat_along_any_dim(vendor: Vendor, dtype: str, dim: int) -> None:
     check(out, want, OpClass.EXACT, "Cat")
 
 
+@pytest.mark.parametrize("count", [1, 3, 64, 65])
+@pytest.mark.parametrize("dtype", ["bool", "bfloat16", "int64"])
+def test_cat_of_any_number_of_rows(vendor: Vendor, dtype: str, count: int) -> None:
+    sizes = [(5, 2, i % 4, 3) for i in range(count)]
+    placed = [place(vendor, numbers(s, dtype, 60 + i), dtype) for i, s in enumerate(sizes)]
+    want = np.concatenate([x for _, x in placed], axis=2)
+    out = out_like(vendor, want.shape, dtype)
+    vendor.op.Cat(out, [t for t, _ in placed], 2)
+    check(out, want, OpClass.EXACT, "Cat")
+
+
 def test_cat_skips_empty_vectors_and_converts(vendor: Vendor) -> None:
     out = out_like(vendor, (2, 3), "float32")
     parts = [
