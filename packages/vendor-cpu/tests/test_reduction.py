@@ -131,6 +131,25 @@ def test_extrema_find_nan_anywhere(vendor: Vendor, at: int) -> None:
         assert np.isnan(out.numpy())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "int64"])
+@pytest.mark.parametrize("n", [1, 7, 15, 16, 17, 31, 33, 63, 64, 65, 129, 255])
+def test_extrema_of_rows_of_every_length(vendor: Vendor, dtype: str, n: int) -> None:
+    a, x = place(vendor, numbers((n, n), dtype, 110 + n, -100, 100), dtype)
+    out = out_like(vendor, (n,), dtype)
+    vendor.op.Amax(out, a, [1], False)
+    check(out, x.max(1), OpClass.EXACT, "Amax")
+    row, y = place(vendor, x[0], dtype)
+    for name, want in (("MaxAll", y.max()), ("MinAll", y.min())):
+        one = out_like(vendor, (), dtype)
+        vendor.op[f"diopi{name}"](one, row)
+        check(one, want, OpClass.EXACT, name)
+    if dtype in FLOATS:
+        # Row i has its only NaN at position i.
+        b, _ = place(vendor, np.where(np.eye(n, dtype=bool), np.nan, x), dtype)
+        vendor.op.Amax(out, b, [1], False)
+        check(out, np.full(n, np.nan), OpClass.EXACT, "Amax")
+
+
 def test_nothing_has_no_extremum(vendor: Vendor) -> None:
     with pytest.raises(OperatorError, match=r"\[diopiMaxAll\]"):
         vendor.op.MaxAll(out_like(vendor, (), "float32"), out_like(vendor, (0,), "float32"))

@@ -220,6 +220,26 @@ DL_FN T min_nan(T a, T b) {
   }
 }
 
+// The same as function objects. On CPUs they also take vector registers.
+struct MaxOrNan {
+  using Registers = void;
+  template <class T>
+  DL_FN T operator()(const T& a, const T& b) const {
+    if constexpr (std::is_arithmetic_v<T>) return max_nan(a, b);
+    const T m = a > b ? a : b;
+    return a != a ? a : m;
+  }
+};
+struct MinOrNan {
+  using Registers = void;
+  template <class T>
+  DL_FN T operator()(const T& a, const T& b) const {
+    if constexpr (std::is_arithmetic_v<T>) return min_nan(a, b);
+    const T m = a < b ? a : b;
+    return a != a ? a : m;
+  }
+};
+
 // Clamp `x` to [low, high], neither of which is NaN; NaN propagates.
 template <class T>
 DL_FN T brought_between(T x, T low, T high) {

@@ -8,6 +8,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/cpu/lanes.h"
 #include "dl_kernels/cpu/launch.h"
 
 DL_KERNELS_BEGIN
@@ -35,6 +36,11 @@ class Block {
       T result = start;
       for (int64_t i = 0; i < n; ++i) result = combine(result, f(i));
       return result;
+    }
+    if constexpr (detail::TakesRegisters<Combine>::value && std::is_arithmetic_v<T>) {
+      constexpr int kRegister = detail::kRegisterBytes / static_cast<int>(sizeof(T));
+      if (n >= kLanes) return extremum<kLanes, T>(n, combine, f);
+      if (n >= kRegister) return extremum<kRegister, T>(n, combine, f);
     }
     T lanes[kLanes];
     for (int j = 0; j < kLanes; ++j) lanes[j] = start;
@@ -121,6 +127,22 @@ class Block {
   }
 
  private:
+  // An extremum of at least `kLanes` elements, of which it may read some twice.
+  template <int kLanes, class T, class Combine, class F>
+  DL_FN static T extremum(int64_t n, const Combine& combine, const F& f) {
+    T lanes[kLanes];
+    const auto add = [&](int64_t first) {
+      DL_VECTOR_LOOP
+      for (int j = 0; j < kLanes; ++j) lanes[j] = combine(lanes[j], f(first + j));
+    };
+    DL_VECTOR_LOOP
+    for (int j = 0; j < kLanes; ++j) lanes[j] = f(j);
+    int64_t i = kLanes;
+    for (; i + kLanes <= n; i += kLanes) add(i);
+    if (i < n) add(n - kLanes);
+    return detail::fold_lanes<kLanes>(lanes, combine);
+  }
+
   // Process groups of `width` elements, then of half as many, down to `least`.
   template <int width, int at, int least, class T, class Combine, class F>
   DL_FN static void rest(T* lanes, int64_t n, int64_t& i, const Combine& combine, const F& f) {

@@ -65,53 +65,6 @@ struct ProductReducer {
   DL_FN Acc finish(Wide total) const { return total; }
 };
 
-// The extremum of a contiguous row. NaN is detected separately from the comparison, which then
-// takes one instruction.
-template <bool Max, class T, class A>
-DL_FN A row_extremum(const T* x, int64_t n, A start) {
-  constexpr int64_t kLanes = 256 / sizeof(A);
-  A lanes[kLanes];
-  sort_key_t<A> nans[kLanes];
-  for (int64_t j = 0; j < kLanes; ++j) {
-    lanes[j] = start;
-    nans[j] = 0;
-  }
-  const auto compare = [&](int64_t first) {
-    DL_VECTOR_LOOP
-    for (int64_t j = 0; j < kLanes; ++j) {
-      const A value = cast<A>(x[first + j]);
-      lanes[j] = (Max ? value > lanes[j] : value < lanes[j]) ? value : lanes[j];
-      nans[j] |= static_cast<sort_key_t<A>>(value != value);
-    }
-  };
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) compare(i);
-  if (i != 0 && i < n) {
-    // An extremum may read elements twice.
-    compare(n - kLanes);
-    i = n;
-  }
-  // Combine the partial results, a register at a time.
-  constexpr int64_t kLast = 8;
-  for (int64_t k = kLast; k < kLanes; k += kLast) {
-    DL_VECTOR_LOOP
-    for (int64_t j = 0; j < kLast; ++j) {
-      const A value = lanes[k + j];
-      lanes[j] = (Max ? value > lanes[j] : value < lanes[j]) ? value : lanes[j];
-      nans[j] |= nans[k + j];
-    }
-  }
-  A best = start;
-  sort_key_t<A> nan = 0;
-  for (int64_t j = 0; j < kLast; ++j) {
-    best = (Max ? lanes[j] > best : lanes[j] < best) ? lanes[j] : best;
-    nan |= nans[j];
-  }
-  for (; i < n; ++i) best = Max ? max_nan(best, cast<A>(x[i])) : min_nan(best, cast<A>(x[i]));
-  if constexpr (std::is_floating_point_v<A>) return nan != 0 ? A(NAN) : best;
-  return best;
-}
-
 template <class A>
 struct MaxReducer {
   using Acc = A;
@@ -120,7 +73,7 @@ struct MaxReducer {
   DL_FN Acc map(A x) const { return x; }
   template <class T>
   Acc row_piece(const T* x, int64_t n) const {
-    return row_extremum<true>(x, n, start);
+    return Block().reduce(n, start, MaxOrNan{}, [x](int64_t i) { return cast<A>(x[i]); });
   }
   DL_FN Acc combine(Acc a, Acc b) const { return max_nan(a, b); }
   DL_FN Acc finish(Wide total) const { return total; }
@@ -134,7 +87,7 @@ struct MinReducer {
   DL_FN Acc map(A x) const { return x; }
   template <class T>
   Acc row_piece(const T* x, int64_t n) const {
-    return row_extremum<false>(x, n, start);
+    return Block().reduce(n, start, MinOrNan{}, [x](int64_t i) { return cast<A>(x[i]); });
   }
   DL_FN Acc combine(Acc a, Acc b) const { return min_nan(a, b); }
   DL_FN Acc finish(Wide total) const { return total; }
