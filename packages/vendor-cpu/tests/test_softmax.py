@@ -15,6 +15,22 @@ def softmax(x: Array, dim: int) -> Array:
     return e / e.sum(axis=dim, keepdims=True)
 
 
+@pytest.mark.parametrize("n", [5, 64, 100, 300])
+def test_masked_and_distant_scores_vanish(vendor: Vendor, n: int) -> None:
+    x = np.zeros((3, n), np.float32)
+    x[0, 1:] = -np.inf
+    x[1, 1:] = np.linspace(-86, -200, n - 1)
+    x[2, n // 2] = np.nan
+    out = out_like(vendor, x.shape, "float32")
+    vendor.op.Softmax(out, vendor.tensor(x), 1)
+    want = softmax(x[:2].astype(np.float64), 1)
+    assert np.allclose(out.numpy()[:2], want, rtol=1e-6, atol=2e-38)
+    assert np.isnan(out.numpy()[2]).all()
+    vendor.op.LogSoftmax(out, vendor.tensor(x), 1)
+    assert np.array_equal(out.numpy()[:2], x[:2])
+    assert np.isnan(out.numpy()[2]).all()
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dim", [0, 1, -1])
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -42,7 +42,7 @@ __attribute__((noinline)) void softmax_columns(int64_t n, O* out, int64_t to, co
     O* y = out + i * to;
     DL_VECTOR_LOOP
     for (int64_t j = 0; j < width; ++j) {
-      const C exponential = math::exp(cast<C>(x[j]) - row_max[j]);
+      const C exponential = math::exp_of_negative(cast<C>(x[j]) - row_max[j]);
       normalizer[j] += exponential;
       if constexpr (kKept) y[j] = exponential;
     }
@@ -59,7 +59,8 @@ __attribute__((noinline)) void softmax_columns(int64_t n, O* out, int64_t to, co
         y[j] *= normalizer[j];
       } else {
         const C shifted = cast<C>(x[j]) - row_max[j];
-        y[j] = cast<O>(Log ? shifted - normalizer[j] : math::exp(shifted) * normalizer[j]);
+        y[j] =
+            cast<O>(Log ? shifted - normalizer[j] : math::exp_of_negative(shifted) * normalizer[j]);
       }
     }
   }

@@ -30,14 +30,15 @@ struct SoftmaxRow {
   // `y` may be `x`.
   template <class B>
   DL_FN static void compute(const B& block, int64_t n, C* y, const C* x) {
-    const C row_max = block.reduce(n, lowest<C>(), max_nan<C>, [x](int64_t i) { return x[i]; });
+    const C row_max = block.reduce(n, lowest<C>(), MaxOrNan{}, [x](int64_t i) { return x[i]; });
     if constexpr (Log) {
-      const C normalizer = block.sum(n, [=](int64_t i) { return math::exp(x[i] - row_max); });
+      const C normalizer =
+          block.sum(n, [=](int64_t i) { return math::exp_of_negative(x[i] - row_max); });
       const C shift = math::log(normalizer);
       block.map(n, [=](int64_t i) { y[i] = (x[i] - row_max) - shift; });
     } else {
       const C normalizer =
-          block.sum(n, [=](int64_t i) { return y[i] = math::exp(x[i] - row_max); });
+          block.sum(n, [=](int64_t i) { return y[i] = math::exp_of_negative(x[i] - row_max); });
       const C scale = C(1) / normalizer;
       block.map(n, [=](int64_t i) { y[i] *= scale; });
     }

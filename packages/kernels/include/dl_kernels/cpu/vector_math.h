@@ -79,6 +79,14 @@ DL_FN float exp_of_moderate(float x) {
   return fused(scale, e.rest, scale);
 }
 
+// e^x for x <= 0: below the smallest normal float, 0. NaN stays NaN.
+DL_FN float exp_of_negative(float x) {
+  const bool vanishes = x < -87.0f;
+  const float result = exp_of_moderate(vanishes ? -87.0f : x);
+  return vanishes ? 0.0f : result;
+}
+DL_FN double exp_of_negative(double x) { return std::exp(x); }
+
 DL_FN float expm1(float x) {
   float c = x < -20.0f ? -20.0f : x;
   c = c > 89.0f ? 89.0f : c;
