@@ -14,6 +14,18 @@ from suite import check_cases
 from support import FLOATS, LAYOUTS, NUMBERS, check, numbers, out_like, place
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 8])
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
+def test_cumsum_of_rows_of_every_length(vendor: Vendor, dtype: str, rows: int, n: int) -> None:
+    values = numbers((rows, n), "int8", 81, -1, 1)  # sums are exact in every dtype
+    a, x = place(vendor, values, dtype)
+    kind = dtype if dtype in FLOATS else "int64"
+    out = out_like(vendor, (rows, n), kind)
+    vendor.op.Cumsum(out, a, 1)
+    check(out, np.cumsum(x, axis=1), OpClass.EXACT, "Cumsum")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dim", [0, 1, -1])
 @pytest.mark.parametrize("dtype", NUMBERS)
