@@ -89,6 +89,20 @@ def test_topk(vendor: Vendor, dtype: str, k: int, largest: bool, layout: str) ->
             check(values, np.take_along_axis(x, order, 1), OpClass.EXACT, "Topk")
 
 
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("k", [1, 16, 17])
+@pytest.mark.parametrize("n", [17, 63, 64, 65, 200])
+def test_topk_of_equal_elements_and_nan(vendor: Vendor, n: int, k: int, largest: bool) -> None:
+    x = np.random.default_rng(95).choice(
+        np.array([1.0, 2.0, -0.0, 0.0, np.nan, np.inf, -np.inf], np.float32), (4, n)
+    )
+    values, where = out_like(vendor, (4, k), "float32"), out_like(vendor, (4, k), "int64")
+    vendor.op.Topk(values, where, vendor.tensor(x), k, 1, largest, True)
+    order = order_of(x, 1, largest)[:, :k]
+    assert np.array_equal(where.numpy(), order)
+    assert np.array_equal(values.numpy(), np.take_along_axis(x, order, 1), equal_nan=True)
+
+
 def test_topk_along_the_first_dimension(vendor: Vendor) -> None:
     a, x = place(vendor, numbers((90, 6), "float32", 94), "float32")
     values, where = out_like(vendor, (5, 6), "float32"), out_like(vendor, (5, 6), "int64")

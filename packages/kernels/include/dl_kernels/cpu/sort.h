@@ -85,6 +85,48 @@ void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t capaci
   if (count > k) std::nth_element(items, items + k - 1, items + count);
 }
 
+// Up to this number, selected items are kept sorted by insertion.
+inline constexpr int64_t kFew = 16;
+
+// The `k` smallest items of a row of at least `k` elements, in order.
+template <class T>
+void select_few(const T* x, int64_t step, int64_t n, int64_t k, sort_key_t<T> flip,
+                sort_item_t<T>* best) {
+  using U = sort_key_t<T>;
+  constexpr int64_t kAtOnce = 64;
+  U keys[kAtOnce];
+  int64_t count = 0;
+  U bound = 0;  // key of the last of `k` items
+  for (int64_t begin = 0; begin < n; begin += kAtOnce) {
+    const int64_t size = n - begin < kAtOnce ? n - begin : kAtOnce;
+    if (step == 1 && size == kAtOnce) {
+      U any = 0;
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < kAtOnce; ++j) {
+        keys[j] = static_cast<U>(sort_key(x[begin + j]) ^ flip);
+        any |= static_cast<U>(keys[j] < bound);
+      }
+      // Most pieces have nothing better.
+      if (count == k && any == 0) continue;
+    } else {
+      for (int64_t j = 0; j < size; ++j)
+        keys[j] = static_cast<U>(sort_key(x[(begin + j) * step]) ^ flip);
+    }
+    for (int64_t j = 0; j < size; ++j) {
+      // Of equal keys, the first wins.
+      if (count == k && keys[j] >= bound) continue;
+      const sort_item_t<T> item = item_with_key<T>(keys[j], begin + j);
+      int64_t at = count < k ? count++ : k - 1;
+      for (; at > 0 && item < best[at - 1]; --at) best[at] = best[at - 1];
+      best[at] = item;
+      if (count == k) {
+        const auto last = static_cast<int64_t>(best[k - 1].position());
+        bound = static_cast<U>(sort_key(x[last * step]) ^ flip);
+      }
+    }
+  }
+}
+
 }  // namespace detail
 
 template <class T>
@@ -124,8 +166,12 @@ diopiError_t select_along(const Launch& launch, SortOrder order, const DimPlan<3
       offsets_of(plan.rows, row, offsets);
       const T* x = in + offsets[0];
       Item* items = buffer.data();
-      detail::select_items(x, plan.step[0], plan.n, k, capacity, flip, items);
-      if (sorted) items = detail::sort_items<sizeof(T)>(items, items + capacity, k);
+      if (k <= detail::kFew) {
+        detail::select_few(x, plan.step[0], plan.n, k, flip, items);
+      } else {
+        detail::select_items(x, plan.step[0], plan.n, k, capacity, flip, items);
+        if (sorted) items = detail::sort_items<sizeof(T)>(items, items + capacity, k);
+      }
       detail::store_items(items, k, x, plan, values == nullptr ? nullptr : values + offsets[1],
                           indices == nullptr ? nullptr : indices + offsets[2]);
     }

@@ -72,13 +72,17 @@ using sort_item_t = std::conditional_t<sizeof(T) <= 4, NarrowItem, WideItem>;
 inline constexpr int64_t kLongestRow = int64_t(1) << 32;
 
 template <class T>
-DL_FN sort_item_t<T> item_of(T value, int64_t position, sort_key_t<T> flip) {
-  const auto key = static_cast<sort_key_t<T>>(sort_key(value) ^ flip);
+DL_FN sort_item_t<T> item_with_key(sort_key_t<T> key, int64_t position) {
   if constexpr (sizeof(T) <= 4) {
     return {static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(position)};
   } else {
     return {key, static_cast<uint64_t>(position)};
   }
+}
+
+template <class T>
+DL_FN sort_item_t<T> item_of(T value, int64_t position, sort_key_t<T> flip) {
+  return item_with_key<T>(static_cast<sort_key_t<T>>(sort_key(value) ^ flip), position);
 }
 
 }  // namespace detail
