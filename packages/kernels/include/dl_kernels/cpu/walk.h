@@ -13,19 +13,26 @@
 
 DL_KERNELS_BEGIN
 
-// A task for one row: n elements at data[k], with strides steps[k].
+// Rows of `n` elements at data[k], with strides steps[k] between elements and line_steps[k] between
+// rows.
+struct TaskRows {
+  int64_t count, n;
+  const int64_t *steps, *line_steps;
+};
+
+// A task for several rows: many tensors have rows so short that a call per row would dominate.
 template <int N>
 struct RowTask {
-  void (*run)(const void* functor, int64_t n, void* const* data, const int64_t* steps);
+  void (*run)(const void* functor, const TaskRows& rows, void* const* data);
   const void* functor;
   int64_t element_sizes[N];
 
   // The same, beginning at `offsets[k]` elements.
-  void run_at(int64_t n, void* const* data, const int64_t* offsets, const int64_t* steps) const {
+  void run_at(const TaskRows& rows, void* const* data, const int64_t* offsets) const {
     void* moved[N];
     for (int k = 0; k < N; ++k)
       moved[k] = static_cast<char*>(data[k]) + offsets[k] * element_sizes[k];
-    run(functor, n, moved, steps);
+    run(functor, rows, moved);
   }
 };
 
@@ -37,20 +44,24 @@ void run_flat(const Launch& launch, const RowTask<N>& task, int64_t n, void* con
   launch.parallel_for(n, kParallelGrain, [&](int64_t begin, int64_t end) {
     int64_t offsets[N];
     for (int k = 0; k < N; ++k) offsets[k] = begin * steps[k];
-    task.run_at(end - begin, data, offsets, steps);
+    task.run_at({1, end - begin, steps, steps}, data, offsets);
   });
 }
 
-// Visit elements begin…end-1 in the plan's order; the first and the last row may be partial.
+// Visit elements begin…end-1 in the order of a plan with at least two dimensions; the first and the
+// last row may be partial.
 template <int N>
 void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, int64_t begin,
                int64_t end) {
-  const int inner = plan.ndim - 1;
+  const int inner = plan.ndim - 1, lines = inner - 1;
   const int64_t width = plan.shape[inner];
   int64_t at[kMaxDims];
   int64_t offsets[N] = {};
-  int64_t steps[N];
-  for (int k = 0; k < N; ++k) steps[k] = plan.strides[k][inner];
+  int64_t steps[N], line_steps[N];
+  for (int k = 0; k < N; ++k) {
+    steps[k] = plan.strides[k][inner];
+    line_steps[k] = plan.strides[k][lines];
+  }
   int64_t rest = begin;
   for (int d = inner; d >= 0; --d) {
     at[d] = rest % plan.shape[d];
@@ -58,18 +69,24 @@ void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, i
     for (int k = 0; k < N; ++k) offsets[k] += at[d] * plan.strides[k][d];
   }
   for (int64_t i = begin; i < end;) {
-    const int64_t left = width - at[inner];
-    const int64_t n = end - i < left ? end - i : left;
-    task.run_at(n, data, offsets, steps);
-    i += n;
-    for (int k = 0; k < N; ++k) offsets[k] -= at[inner] * steps[k];
+    const int64_t whole = at[inner] == 0 ? (end - i) / width : 0;
+    const int64_t left = plan.shape[lines] - at[lines];
+    // Whole rows up to the end of a plane, or a part of one row.
+    const int64_t count = whole == 0 ? 1 : whole < left ? whole : left;
+    const int64_t n = whole != 0                    ? width
+                      : end - i < width - at[inner] ? end - i
+                                                    : width - at[inner];
+    task.run_at({count, n, steps, line_steps}, data, offsets);
+    i += count * n;
+    for (int k = 0; k < N; ++k) offsets[k] += count * line_steps[k] - at[inner] * steps[k];
     at[inner] = 0;
-    for (int d = inner - 1; d >= 0; --d) {
-      ++at[d];
-      for (int k = 0; k < N; ++k) offsets[k] += plan.strides[k][d];
-      if (at[d] < plan.shape[d]) break;
+    at[lines] += count;
+    for (int d = lines; d >= 0 && at[d] == plan.shape[d]; --d) {
       for (int k = 0; k < N; ++k) offsets[k] -= at[d] * plan.strides[k][d];
       at[d] = 0;
+      if (d == 0) break;
+      ++at[d - 1];
+      for (int k = 0; k < N; ++k) offsets[k] += plan.strides[k][d - 1];
     }
   }
 }
@@ -147,11 +164,7 @@ class TileWalk {
         transpose_tile(task_.element_sizes[k], buffers[k], width_, data[k], step, lines, n);
         data[k] = buffers[k];
       }
-      for (int64_t line = 0; line < lines; ++line) {
-        int64_t offsets[N];
-        for (int k = 0; k < N; ++k) offsets[k] = line * line_steps[k];
-        task_.run_at(n, data, offsets, steps);
-      }
+      task_.run(task_.functor, {lines, n, steps, line_steps}, data);
     }
   }
 
@@ -214,7 +227,7 @@ diopiError_t run_elementwise(diopiContextHandle_t ctx, const char* op, const Row
     }
   }
   if (__builtin_expect(flat && out.numel <= kParallelGrain, 1)) {
-    if (out.numel != 0) task.run(task.functor, out.numel, data, steps);
+    if (out.numel != 0) task.run(task.functor, {1, out.numel, steps, steps}, data);
     return diopiSuccess;
   }
   const Launch launch(ctx);
