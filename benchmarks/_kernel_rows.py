@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +13,8 @@ from _kernel_calls import FAMILIES, FLOAT32_ONLY
 from _kernel_inputs import Make
 
 Row = dict[str, Any]
+SHOWN = 20
+"""Number of slowest rows that the reports begin with."""
 
 
 def chosen(only: str, dtypes: Sequence[torch.dtype]) -> Iterator[tuple[Row, Make, torch.dtype]]:
@@ -35,3 +39,29 @@ def measured(measure: Callable[[], Row]) -> Row:
 
 def geometric_mean(ratios: list[float]) -> float | None:
     return statistics.geometric_mean(ratios) if ratios else None
+
+
+def slowest(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with the largest ratios, slowest first."""
+    measured = [row for row in rows if row["ratio"] is not None]
+    return sorted(measured, key=lambda row: -row["ratio"])[:SHOWN]
+
+
+def write_results(path: Path, head: Row, measured: Row, rows: Sequence[Row]) -> None:
+    """Write results to commit, one row per line, with three digits of each figure."""
+    lines = [
+        json.dumps({key: _rounded(row[key]) for key in row if key in RECORDED}) for row in rows
+    ]
+    facts = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    figures = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in measured.items()]
+    figures.append('  "rows": [\n   ' + ",\n   ".join(lines) + "\n  ]")
+    facts.append(' "measured": {\n' + ",\n".join(figures) + "\n }")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{\n" + ",\n".join(facts) + "\n}\n", encoding="utf-8")
+
+
+RECORDED = ("operator", "dtype", "size", "cpu_us", "peer_us", "dl_us", "ratio", "native")
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.3g}") if isinstance(value, float) else value

@@ -26,7 +26,7 @@ from typing import Any
 import torch
 from _gpu_clock import COPIED_BYTES, PRODUCTS, Roof, burst_length, milliseconds
 from _kernel_inputs import Call, Inputs, Make
-from _kernel_rows import chosen, geometric_mean, measured
+from _kernel_rows import chosen, geometric_mean, measured, slowest
 
 SIZES = {"small": 1 << 12, "cached": 1 << 20, "large": 1 << 25}
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -144,6 +144,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "rows": len(rows),
         "native_rows": len(native),
         "geometric_mean": geometric_mean([row["ratio"] for row in native]),
+        "slowest": slowest(rows),
         **{f"by_{key}": means(key) for key in ("size", "dtype", "family")},
     }
 
@@ -212,6 +213,9 @@ def main() -> None:
     print("operator             dtype     size        peer us       dl us   ratio")
     rows = measure(arguments, partial(measure_one, peer=peer))
     total = summary(rows)
+    print(f"\nslowest {len(total['slowest'])} rows")
+    for row in total["slowest"]:
+        show(row)
     for key in ("size", "dtype", "family"):
         print(f"\ngeometric means by {key}")
         for group, mean in sorted(total[f"by_{key}"].items(), key=lambda item: -item[1]):

@@ -6,6 +6,10 @@ that fits the caches, and one that does not. With one thread, times are CPU time
 that other load on the machine matters less.
 
     python benchmarks/kernels.py [--json FILE] [--repeats N] [--threads N ...] [--only NAME]
+                                 [--record FILE]
+
+`--record benchmarks/results/kernels.json` updates the committed results, whose rows slower than 1.1
+need a cause in benchmarks/slow_rows.toml.
 """
 
 from __future__ import annotations
@@ -13,18 +17,19 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
 import time
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from _kernel_inputs import Call, Inputs, Make
-from _kernel_rows import chosen, geometric_mean, measured
+from _kernel_rows import chosen, geometric_mean, measured, slowest, write_results
 
 SIZES = {"small": 1 << 12, "cached": 1 << 17, "large": 1 << 21}
 DTYPES = (torch.float32, torch.bfloat16)
-SLOW = 1.3
 BURST_SECONDS = 0.004
 """Seconds of a burst, so that the clock's resolution and the loop's cost do not matter."""
 
@@ -109,10 +114,24 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
             family: geometric_mean([r["ratio"] for r in native if r["family"] == family])
             for family in sorted({r["family"] for r in native})
         },
-        "slow": sorted(
-            (row for row in measured if row["ratio"] > SLOW), key=lambda row: -row["ratio"]
-        ),
+        "slowest": slowest(rows),
     }
+
+
+def processor() -> str:
+    """Return the name of the processor that Linux reports; empty elsewhere."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+
+
+def commit() -> str:
+    """Return the abbreviated commit of the repository; empty outside one."""
+    command = ("git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def main() -> None:
@@ -123,6 +142,9 @@ def main() -> None:
     parser.add_argument(
         "--only", default="", help="a family, or operators whose name contains this text"
     )
+    parser.add_argument(
+        "--record", type=Path, help="file for the results in the form that is committed"
+    )
     arguments = parser.parse_args()
     torch.set_grad_enabled(False)
     print("operator             dtype     size    threads    cpu us       dl us  ratio")
@@ -132,8 +154,8 @@ def main() -> None:
         for row in measure(arguments.repeats, threads, arguments.only)
     ]
     total = summary(rows)
-    print(f"\nrows above {SLOW}, slowest first")
-    for row in total["slow"]:
+    print(f"\nslowest {len(total['slowest'])} rows")
+    for row in total["slowest"]:
         show(row)
     print("\ngeometric means of families")
     for family, mean in sorted(total["by_family"].items(), key=lambda item: -item[1]):
@@ -151,6 +173,16 @@ def main() -> None:
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     report = {"torch": torch.__version__, "rows": rows, "summary": total}
     arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+    if arguments.record is not None:
+        threads = " ".join(map(str, arguments.threads))
+        head = {
+            "command": f"benchmarks/kernels.py --threads {threads} --repeats {arguments.repeats}",
+            "machine": processor(),
+            "date": date.today().isoformat(),
+            "commit": commit(),
+        }
+        figures = {"torch": torch.__version__, "geometric_mean": round(total["geometric_mean"], 3)}
+        write_results(arguments.record, head, figures, rows)
 
 
 if __name__ == "__main__":
