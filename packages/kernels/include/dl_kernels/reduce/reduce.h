@@ -71,10 +71,12 @@ struct MaxReducer {
   using Wide = A;
   Acc start = lowest<A>();
   DL_FN Acc map(A x) const { return x; }
+#if !DL_KERNELS_GPU
   template <class T>
   Acc row_piece(const T* x, int64_t n) const {
     return Block().reduce(n, start, MaxOrNan{}, [x](int64_t i) { return cast<A>(x[i]); });
   }
+#endif
   DL_FN Acc combine(Acc a, Acc b) const { return max_nan(a, b); }
   DL_FN Acc finish(Wide total) const { return total; }
 };
@@ -85,10 +87,12 @@ struct MinReducer {
   using Wide = A;
   Acc start = highest<A>();
   DL_FN Acc map(A x) const { return x; }
+#if !DL_KERNELS_GPU
   template <class T>
   Acc row_piece(const T* x, int64_t n) const {
     return Block().reduce(n, start, MinOrNan{}, [x](int64_t i) { return cast<A>(x[i]); });
   }
+#endif
   DL_FN Acc combine(Acc a, Acc b) const { return min_nan(a, b); }
   DL_FN Acc finish(Wide total) const { return total; }
 };
