@@ -45,3 +45,14 @@ def test_values_that_overflow_later_than_the_exponential(vendor: Vendor) -> None
     assert np.isfinite(i0[:2]).all() and np.isinf(i0[2])
     assert np.allclose(np.log(i0[:2]), x[:2] - np.log(2 * np.pi * x[:2]) / 2, rtol=1e-6)
     assert (i1[:2] < i0[:2]).all()
+
+
+def test_single_precision_agrees_with_double(vendor: Vendor) -> None:
+    """Across the argument from which on the power series is not used, and at special values."""
+    x = np.concatenate([np.linspace(-5, 5, 1001), np.linspace(-60, 60, 501)]).astype(np.float32)
+    for name in ("J0", "J1"):
+        for part in (x, x[:1001], np.array([0.0, -0.0, np.inf, -np.inf, np.nan], np.float32)):
+            out = out_like(vendor, part.shape, "float32")
+            vendor.call(f"dlopBessel{name}", out, vendor.tensor(part))
+            want = value(vendor, name, part.astype(np.float64))
+            assert np.allclose(out.numpy(), want, rtol=3e-7, atol=1e-9, equal_nan=True)

@@ -1,5 +1,5 @@
-// Modified Bessel functions of floats: the formulas of bessel.h in double with fewer terms and
-// without branches, so that loops vectorize.
+// Bessel functions of floats in double without branches, so that loops vectorize: modified ones by
+// the formulas of bessel.h with fewer terms, J0 and J1 of small arguments by their power series.
 #ifndef DL_KERNELS_MATH_BESSEL_FOR_FLOAT_H_
 #define DL_KERNELS_MATH_BESSEL_FOR_FLOAT_H_
 
@@ -89,6 +89,18 @@ DL_FN float bessel_k0(float x) {
 DL_FN float bessel_k1(float x) {
   const double wide = static_cast<double>(x), scale = exp_for_float(wide);
   return k_with_outside(x, k1e_for_float(wide, scale) / scale);
+}
+
+// J0 for an order of 0 and J1 for 1, for |x| up to kLargestOfSeries (DLMF 10.2.2). The first
+// omitted term is below 2^-57, and no term is larger than 10.
+inline constexpr float kLargestOfSeries = 5.0f;
+template <int order>
+DL_FN float bessel_j_by_series(float x) {
+  const double half = static_cast<double>(x) / 2, t = half * half;
+  double sum = 1;
+  DL_UNROLL
+  for (int k = 18; k > 0; --k) sum = 1 - t * (1.0 / (k * (k + order))) * sum;
+  return static_cast<float>(order == 0 ? sum : half * sum);
 }
 
 }  // namespace math
