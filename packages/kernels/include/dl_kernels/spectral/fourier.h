@@ -95,6 +95,19 @@ struct UnchirpedRow {
   }
 };
 
+// Length of the convolution with the chirp of n: the shortest that is 1, 3 or 5 times a power of 2. On
+// GPUs only powers of 2, whose plans are shorter.
+inline int64_t chirped_length(int64_t n) {
+  int64_t best = 1;
+  while (best < 2 * n - 1) best *= 2;
+  for (int64_t odd = 3; !DL_KERNELS_GPU && odd <= 5; odd += 2) {
+    int64_t length = odd;
+    while (length < 2 * n - 1) length *= 2;
+    best = length < best ? length : best;
+  }
+  return best;
+}
+
 // `scale` times the transform over j of the elements (o, j, i), at [(o * n + j) * inner + i]. `to`
 // must not overlap `from`.
 template <class T>
@@ -104,8 +117,7 @@ void transform(const Launch& launch, T* to, const T* from, int64_t outer, int64_
     SmoothFourier<T>(launch, n, forward).run(to, from, outer, inner, scale);
     return;
   }
-  int64_t length = 1;
-  while (length < 2 * n - 1) length *= 2;
+  const int64_t length = chirped_length(n);
   const int64_t rows_in_all = outer * inner, in_memory = kChirpedElements / length;
   const int64_t at_once = in_memory < 1 ? 1 : in_memory < rows_in_all ? in_memory : rows_in_all;
   const Workspace<T> chirp(launch, n), filters(launch, 2 * length);
