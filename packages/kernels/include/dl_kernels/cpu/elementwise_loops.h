@@ -235,7 +235,7 @@ DL_FN void apply_rows(const F& f, const TaskRows& rows, void* const* data,
   }
   bool in_groups = false;
   if constexpr (std::is_same_v<O, BFloat16> && (std::is_same_v<I, BFloat16> && ...)) {
-    // Of a short row, most of a group would be computed in vain.
+    // Most of a group would be computed in vain for a short row.
     in_groups = (sizeof...(I) == 1 || rows.n >= kGroup / 2) && steps[0] == 1 &&
                 ((steps[K + 1] == 1 || steps[K + 1] == 0) && ...) && ((steps[K + 1] == 1) || ...);
   }

@@ -113,7 +113,7 @@ void select_few(const T* x, int64_t step, int64_t n, int64_t k, sort_key_t<T> fl
         keys[j] = static_cast<U>(sort_key(x[(begin + j) * step]) ^ flip);
     }
     for (int64_t j = 0; j < size; ++j) {
-      // Of equal keys, the first wins.
+      // The first of equal keys wins.
       if (count == k && keys[j] >= bound) continue;
       const sort_item_t<T> item = item_with_key<T>(keys[j], begin + j);
       int64_t at = count < k ? count++ : k - 1;

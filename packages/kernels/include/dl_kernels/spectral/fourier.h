@@ -95,8 +95,8 @@ struct UnchirpedRow {
   }
 };
 
-// Length of the convolution with the chirp of n: the shortest that is 1, 3 or 5 times a power of 2. On
-// GPUs only powers of 2, whose plans are shorter.
+// Length of the convolution with the chirp of n: the shortest that is 1, 3 or 5 times a power of 2.
+// On GPUs only powers of 2, whose plans are shorter.
 inline int64_t chirped_length(int64_t n) {
   int64_t best = 1;
   while (best < 2 * n - 1) best *= 2;
