@@ -66,7 +66,7 @@ Tensor right_shift(const Tensor& a, const Tensor& b) {
     const at::ScalarType exact = bits <= 16 ? at::kFloat : at::kDouble;
     const Tensor factors = at::full({bits + 2}, 0x1p-60, a.options().dtype(exact));
     factors.narrow(0, 1, bits).copy_(powers_of_two(bits, factors).reciprocal_());
-    return a.to(exact).mul_(factors_of(b, bits, factors)).floor_().to(a.scalar_type());
+    return a.to(exact).mul(factors_of(b, bits, factors)).floor_().to(a.scalar_type());
   }
   // An int64 is less than 2^63: shifts by 63 leave the sign as well.
   const Tensor beyond = b.lt(0).logical_or_(b.ge(bits - 1));
