@@ -14,6 +14,7 @@ from dl_vllm.attention.metadata import (
     DlAttentionMetadataBuilder,
     Prompt,
 )
+from dl_vllm.attention.paged import attend_pages, is_available
 from dl_vllm.attention.product import Scores, attend
 
 
@@ -83,6 +84,8 @@ class DlAttention(AttentionImpl):  # type: ignore[misc]  # vLLM need not be inst
         if alibi_slopes is not None:
             slopes = torch.tensor(alibi_slopes, dtype=torch.float32, device="dl")
         self.scores = Scores(self.scale, logits_soft_cap or 0.0, slopes)
+        device = torch.device("dl", torch.accelerator.current_device_index())
+        self.uses_pages = slopes is None and not logits_soft_cap and is_available(device)
 
     def do_kv_cache_update(
         self,
@@ -134,6 +137,17 @@ class DlAttention(AttentionImpl):  # type: ignore[misc]  # vLLM need not be inst
         output: torch.Tensor,
     ) -> None:
         count = metadata.decodes
+        if self.uses_pages:
+            hidden = None if self.window is None else metadata.hidden(self.window)
+            output[:count] = attend_pages(
+                query[:count],
+                cache,
+                metadata.host_lengths,
+                metadata.doubled,
+                hidden,
+                self.scale,
+            )
+            return
         blocks = metadata.blocks(max(metadata.host_lengths))
         keys, values = gather(cache, metadata.table[:count, :blocks])
         mask = metadata.decode_mask(self.window)

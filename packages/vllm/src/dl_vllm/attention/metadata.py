@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -60,6 +61,20 @@ class DlAttentionMetadata(AttentionMetadata):  # type: ignore[misc]  # vLLM need
             tokens = self.blocks(max(self.host_lengths)) * self.block_size
             self._masks[key] = decode_mask(self.lengths, tokens, window)
         return self._masks[key]
+
+    def hidden(self, window: int) -> torch.Tensor | None:
+        """Return [sequences, tokens], true before the window; None if all keys are in it."""
+        if max(self.host_lengths) <= window:
+            return None
+        key = ("hidden", window)
+        if key not in self._masks:
+            self._masks[key] = ~self.decode_mask(window)[:, 0, 0]
+        return self._masks[key]
+
+    @cached_property
+    def doubled(self) -> torch.Tensor:
+        """Twice the block numbers of the sequences with one new token."""
+        return self.table[: self.decodes, : self.blocks(max(self.host_lengths))] * 2
 
     def prompt_mask(self, prompt: Prompt, window: int | None) -> torch.Tensor | None:
         """Return the mask of a part of a prompt; None if it is causal and nothing else."""
