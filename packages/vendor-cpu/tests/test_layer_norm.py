@@ -130,6 +130,38 @@ def test_the_form_with_an_axis_is_the_same(vendor: Vendor, dtype: str, axis: int
         vendor.op.LayerNormGB(*got, x, w, b, 1e-5, 3)
 
 
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("rows", [7, 8, 32, 33, 70])
+@pytest.mark.parametrize("width", [1, 2, 25, 64, 65])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_short_rows(vendor: Vendor, dtype: str, width: int, rows: int, affine: bool) -> None:
+    a, x = place(vendor, numbers((rows, width), dtype, 89), dtype)
+    w, weight = place(vendor, numbers((width,), dtype, 90, 0.5, 2), dtype)
+    b, bias = place(vendor, numbers((width,), dtype, 91), dtype)
+    parts: tuple[Tensor | None, Tensor | None] = (w, b) if affine else (None, None)
+    if not affine:
+        weight, bias = np.ones_like(weight), np.zeros_like(bias)
+    out = out_like(vendor, (rows, width), dtype)
+    mean, invstd = out_like(vendor, (rows, 1), "float32"), out_like(vendor, (rows, 1), "float32")
+    vendor.op.LayerNorm(out, mean, invstd, a, *parts, (width,), 1e-5)
+    hat, mu, scale = normalised(x, (1,))
+    size = (np.abs(x) + np.abs(mu)) * scale * np.abs(weight) + np.abs(bias)
+    check(out, hat * weight + bias, OpClass.REDUCTION, "LayerNorm", **terms(width, size))
+    check(mean, mu, OpClass.REDUCTION, "mean", **terms(width, np.abs(x).mean(1, keepdims=True)))
+    check(invstd, scale, OpClass.REDUCTION, "invstd", **terms(width, scale))
+
+
+@pytest.mark.cpu_path
+def test_short_rows_some_of_whose_squares_overflow(vendor: Vendor) -> None:
+    x = np.arange(10 * 6, dtype=np.float32).reshape(10, 6)
+    x[4] = [1e38, -1e38, 3e37, 0, 1, -3e37]
+    out, mean, invstd = (out_like(vendor, s, "float32") for s in ((10, 6), (10,), (10,)))
+    vendor.op.LayerNorm(out, mean, invstd, vendor.tensor(x), None, None, (6,), 1e-5)
+    wide = x.astype(np.float64)
+    want = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(out.numpy(), want, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.cpu_path
 @pytest.mark.parametrize("step", [0.0, 3e19, 1e38])
 def test_rows_whose_sums_or_squares_alone_overflow(vendor: Vendor, step: float) -> None:
