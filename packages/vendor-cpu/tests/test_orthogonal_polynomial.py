@@ -39,6 +39,20 @@ def value(vendor: Vendor, name: str, x: Any, n: Any) -> Any:
     return out.numpy()
 
 
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("most", [12.9, 13, 40])
+def test_single_precision_agrees_with_double(vendor: Vendor, name: str, most: float) -> None:
+    """Degrees across the largest of the recurrence without branches, also negative and NaN."""
+    random = np.random.default_rng(5)
+    x = random.choice(np.array([-1.5, -1, -0.3, 0, 0.2, 0.9, 1, 1.2], np.float32), 600)
+    n = random.uniform(-2, most, 600).astype(np.float32)
+    for degrees in (n, np.trunc(n), np.where(np.arange(600) == 300, np.nan, n).astype(np.float32)):
+        out = out_like(vendor, x.shape, "float32")
+        vendor.call(f"dlop{name}", out, vendor.tensor(x), vendor.tensor(degrees))
+        want = value(vendor, name, x, degrees)
+        assert np.allclose(out.numpy(), want, rtol=2e-7, atol=1e-6, equal_nan=True)
+
+
 @pytest.mark.parametrize("name", CHEBYSHEV)
 def test_closed_forms_go_on_as_the_recurrence_does(vendor: Vendor, name: str) -> None:
     """p[n + 1] = 2 x p[n] - p[n - 1], across the degree from which on the closed form is used."""
