@@ -31,6 +31,20 @@ def test_what_is_not_held_is_not_multiplied(vendor: Vendor) -> None:
     assert out.numpy().tolist() == [[6], [0]]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 63, 64, 65, 128, 200])
+def test_products_of_every_width(vendor: Vendor, dtype: str, columns: int) -> None:
+    random = np.random.default_rng(columns)
+    matrix = random.integers(-3, 4, (9, 11)) * (random.random((9, 11)) < 0.4)
+    crow = np.concatenate([[0], np.cumsum((matrix != 0).sum(1))])
+    parts = (crow, matrix.nonzero()[1], matrix[matrix != 0].astype(dtype))
+    dense = random.integers(-9, 10, (11, columns)).astype(dtype)
+    out = out_like(vendor, (9, columns), dtype)
+    left = vendor.sparse_csr(*map(vendor.tensor, parts), matrix.shape)
+    vendor.op.SpMM(out, left, vendor.tensor(dense))
+    assert np.array_equal(out.numpy(), matrix @ dense)
+
+
 def test_columns_may_repeat_and_come_in_any_order(vendor: Vendor) -> None:
     matrix = csr(vendor, [0, 3], [2, 0, 2], [1.0, 10.0, 100.0], (1, 3))
     dense, out = vendor.tensor(np.eye(3)), out_like(vendor, (1, 3), "float64")
