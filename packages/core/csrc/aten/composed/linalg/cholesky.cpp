@@ -1,10 +1,6 @@
-// cholesky, cholesky_solve and cholesky_inverse.
-#include <ATen/ops/_linalg_check_errors.h>
-#include <ATen/ops/cholesky.h>
+// cholesky_solve and cholesky_inverse.
 #include <ATen/ops/cholesky_inverse.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/eye.h>
-#include <ATen/ops/linalg_cholesky_ex.h>
 #include <ATen/ops/linalg_solve_triangular.h>
 
 #include "aten/composed/linalg/matrices.h"
@@ -12,18 +8,6 @@
 
 namespace dl::core::composed {
 namespace {
-
-Tensor cholesky(const Tensor& self, bool upper) {
-  if (!plans::are_square(self)) return on_cpu<"cholesky", decltype(cholesky)>(self, upper);
-  if (self.numel() == 0) return at::empty_like(self, at::MemoryFormat::Contiguous);
-  const auto [factor, info] = at::linalg_cholesky_ex(self, upper, /*check_errors=*/false);
-  at::_linalg_check_errors(info, "cholesky", self.dim() == 2);
-  return factor;
-}
-
-Tensor& cholesky_out(const Tensor& self, bool upper, Tensor& out) {
-  return write_to(out, composed::cholesky(self, upper));
-}
 
 // Solves L · Lᴴ · x = `right`, or Uᴴ · U · x = `right`.
 Tensor solution(const Tensor& factor, const Tensor& right, bool upper) {
@@ -53,8 +37,6 @@ Tensor& cholesky_inverse_out(const Tensor& self, bool upper, Tensor& out) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("cholesky", cholesky);
-  DL_COMPOSED("cholesky.out", cholesky_out);
   DL_COMPOSED("_cholesky_solve_helper", cholesky_solve_helper);
   DL_COMPOSED("cholesky_inverse", cholesky_inverse);
   DL_COMPOSED("cholesky_inverse.out", cholesky_inverse_out);
