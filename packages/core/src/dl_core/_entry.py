@@ -51,21 +51,36 @@ def autoload() -> None:
         )
 
 
-def activate() -> None:
-    """Start the device explicitly; see :func:`dl_core.init`."""
+def register_distributed() -> None:
+    """Register ``dicl`` with :mod:`torch.distributed`, which needs the device.
+
+    torch 2.14 and later call it through the entry-point group ``torch.distributed.backends`` when
+    a program names the backend and the import of torch has not registered it, as with
+    ``TORCH_DEVICE_BACKEND_AUTOLOAD=0``.
+
+    :raises dl_core.errors.ActivationError: the device cannot be registered.
+    """
+    activate("backend dicl of torch.distributed")
+
+
+def activate(operation: str = "dl_core.init") -> None:
+    """Start the device explicitly; see :func:`dl_core.init`.
+
+    :param operation: what needs the device, for errors.
+    """
     from dl_core.errors import ActivationError
 
     try:
         import torch  # noqa: F401 - with autoload, this import starts the device
     except ImportError as error:
         raise ActivationError(
-            f"[dl_core.init] the dl device needs torch, which cannot be imported: {error}. "
+            f"[{operation}] the dl device needs torch, which cannot be imported: {error}. "
             f"Install it: `pip install dl-core[torch]`."
         ) from error
     result = outcome if outcome is not None and outcome.active else _attempt()
     if not result.active:
         said = " ".join([*result.problems, *result.reasons])
-        raise ActivationError(f"[dl_core.init] the dl device cannot be registered. {said}")
+        raise ActivationError(f"[{operation}] the dl device cannot be registered. {said}")
 
 
 def _attempt() -> Outcome:

@@ -49,6 +49,25 @@ print(torch.ones(2, device="dl").sum().item())
     assert run(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "2.0"
 
 
+@pytest.mark.parametrize("backend", ["dicl", "cpu:gloo,dl:dicl"])
+def test_naming_the_backend_of_a_group_starts_what_autoload_did_not(backend: str) -> None:
+    from torch.distributed import Backend
+
+    if not hasattr(Backend, "_ensure_backend_registered"):
+        pytest.skip("this torch release has no entry points for backends; torch 2.14 has them")
+    code = f"""
+import torch
+import torch.distributed as dist
+assert not hasattr(torch, "dl")
+dist.init_process_group({backend!r}, rank=0, world_size=1, store=dist.HashStore())
+x = torch.full((2,), 3.0, device="dl")
+dist.all_reduce(x)
+dist.destroy_process_group()
+print(x.tolist())
+"""
+    assert run(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "[3.0, 3.0]"
+
+
 def test_init_after_autoload_does_nothing() -> None:
     assert run("import dl_core; dl_core.init(); import torch; print(torch.dl.device_count() > 0)")
 
