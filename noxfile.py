@@ -18,6 +18,7 @@ import nox.project
 # nox runs this file by its path, from an environment of its own.
 sys.path.insert(0, str(Path(__file__).parent))
 
+from tools.sessions import torch_releases
 from tools.sessions.devices import (
     HAS_GPU,
     WITHOUT_DEVICE,
@@ -27,9 +28,7 @@ from tools.sessions.devices import (
     visible,
 )
 from tools.sessions.environments import (
-    AUTOLOAD_OFF,
     BUILD,
-    MISFIT_OF_TORCHVISION,
     WITH_VENDOR,
     WITHOUT_VENDOR,
     find_nvcc,
@@ -50,7 +49,6 @@ from tools.sessions.requirements import (
     FURTHER_FRAMEWORKS,
     NVCC,
     RELEASE,
-    RELEASES,
     ROOT,
     TEST,
     TORCH,
@@ -82,6 +80,7 @@ from tools.sessions.vendors import (
     reference_vendor,
     vendors,
 )
+from tools.torch_matrix.releases import Release, releases
 
 nox.needs_version = ">=2025.2"
 # Environments are created once; `environment` is updated when wheels change. To recreate all:
@@ -765,36 +764,14 @@ def figures(session: nox.Session) -> None:
     session.run(python, "-m", "tools.figures", *reports, external=True)
 
 
-def add_torch_release(release: str, torchvision: str) -> None:
+def add_torch_release(release: Release) -> None:
     """Add torch-RELEASE: an environment with that torch, for building and testing dl-core."""
 
     def torch_release(session: nox.Session) -> None:
-        # Each torch release requires its own versions of NVIDIA's packages.
-        every = CONSTRAINTS_FILE.read_text().splitlines()
-        pins = [x for x in every if not x.startswith(("torch==", "nvidia-"))]
-        metadata = nox.project.load_toml(ROOT / "packages" / "core" / "pyproject.toml")
-        requires = metadata["build-system"]["requires"]
-        own = [x for x in requires if not x.startswith(("torch==", "dl-"))]
-        wanted = [f"torch=={release}", "wheel", *own, *TRAIN, *TEST]
-        state = repr((pins, wanted, torchvision))
-        stamp = session.env_dir / "stamp"
-        if stamp.exists() and stamp.read_text() == state:
-            session.log(f"torch {release} is installed already")
-            return
-        stamp.unlink(missing_ok=True)
-        constraints = session.env_dir / "constraints.txt"
-        constraints.write_text("\n".join(pins))
-        session.install("--constraint", str(constraints), *wanted)
-        # The index has torchvision for one build of this torch release, maybe not for this build.
-        session.install("--constraint", str(constraints), wanted[0], f"torchvision=={torchvision}")
-        misfit = session.run("python", "-c", MISFIT_OF_TORCHVISION, env=AUTOLOAD_OFF, silent=True)
-        if misfit:
-            session.log(f"done without torchvision {torchvision}: {str(misfit).strip()}")
-            session.run("python", "-m", "pip", "uninstall", "--yes", "torchvision")
-        stamp.write_text(state)
+        torch_releases.install(session, release, session.env_dir)
 
-    name = f"torch-{release}"
-    torch_release.__doc__ = f"The environment of torch {release}."
+    name = f"torch-{release.name}"
+    torch_release.__doc__ = f"The environment of torch {release.name}."
     nox.session(name=name, default=False)(torch_release)
     TORCH_ENVIRONMENTS[release] = name
 
@@ -803,12 +780,12 @@ def add_torch_release(release: str, torchvision: str) -> None:
         # Wheels with the headers that dl-core is compiled with.
         session.run(toolchain, "-m", "tools.build_wheels", "dl-graph", external=True)
         python = python_of(session, name.replace(".", "-"))
-        command = (toolchain, "-m", "tools.release", "core", f"{release}={python}")
+        command = (toolchain, "-m", "tools.release", "core", f"{release.name}={python}")
         session.run(*command, external=True)
 
-    core_wheel.__doc__ = f"Build dl-core for torch {release} into build/core-wheels."
+    core_wheel.__doc__ = f"Build dl-core for torch {release.name} into build/core-wheels."
     declare = nox.session(
-        name=f"core-wheel-{release}",
+        name=f"core-wheel-{release.name}",
         venv_backend="none",
         requires=["toolchain", name],
         default=False,
@@ -816,9 +793,9 @@ def add_torch_release(release: str, torchvision: str) -> None:
     declare(core_wheel)
 
 
-TORCH_ENVIRONMENTS: dict[str, str] = {}
-for found_release, belonging in RELEASES.items():
-    add_torch_release(found_release, belonging["torchvision"])
+TORCH_ENVIRONMENTS: dict[Release, str] = {}
+for found_release in releases():
+    add_torch_release(found_release)
 
 
 @nox.session(
@@ -828,14 +805,17 @@ for found_release, belonging in RELEASES.items():
     default=False,
 )
 def torch_matrix(session: nox.Session) -> None:
-    """Build dl-core for every torch release; test it with the same wheels of other packages."""
-    found = [
-        f"{release}={python_of(session, name.replace('.', '-'))}"
-        for release, name in TORCH_ENVIRONMENTS.items()
-    ]
-    session.run(
-        *(python_of(session, "toolchain"), "-m", "tools.torch_matrix", *found), external=True
-    )
+    """Build dl-core for every torch release and two Pythons; test it with the same other wheels.
+
+    `-- --quick` tests only the start of the device, and the installation by name.
+    """
+    found = []
+    for release, name in TORCH_ENVIRONMENTS.items():
+        pythons = [python_of(session, name.replace(".", "-"))]
+        pythons += map(str, torch_releases.further(session, release))
+        found += [f"{release.name}={python}" for python in pythons]
+    command = (python_of(session, "toolchain"), "-m", "tools.torch_matrix", *found)
+    session.run(*command, *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none", default=False)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tools.generated_part import END, part_of, with_part
 from tools.projects import ROOT, Project
 from tools.torch_matrix import report
 from tools.torch_matrix.core_wheel import copy_sources
 from tools.torch_matrix.doctor import Diagnosis
-from tools.torch_matrix.environment import Environment
-from tools.torch_matrix.releases import supported
+from tools.torch_matrix.environment import Environment, MatrixError
+from tools.torch_matrix.releases import releases, supported
 from tools.torch_matrix.suites import ON_TEST_VENDOR, Outcome, read, same_selection
 
 REPORT = """
@@ -37,17 +39,22 @@ def row(
     refusals: tuple[str, ...] = (),
     torchvision: str | None = "0.28.0",
     outcomes: Mapping[str, Outcome] | None = None,
+    python: str = "3.11",
+    by_name_problems: tuple[str, ...] = (),
 ) -> report.Row:
     names = ("OpInfo", ON_TEST_VENDOR, "models", "torchvision")
     suites = dict.fromkeys(names, RIGHT)
     core = f"0.1.0+torch{release}"
     return report.Row(
         release,
+        python,
         f"{release}+cpu",
         core,
         "ff",
         diagnosis,
         refusals,
+        "loss 4.000 -> 0.100",
+        by_name_problems,
         torchvision,
         suites if outcomes is None else outcomes,
     )
@@ -59,6 +66,7 @@ def test_a_report_is_read_by_what_came_of_each_test() -> None:
     assert outcome.known == {"sweep::to_sparse": "dl has no sparse tensors"}
     assert outcome.failed == ["sweep::logit", "sweep::sort", "sweep::mode"]
     assert not outcome.right and len(outcome.tests) == 5
+    assert read(REPORT, may_skip=True).failed == ["sweep::logit", "sweep::sort"]
 
 
 def test_a_suite_of_which_nothing_ran_is_not_right() -> None:
@@ -77,6 +85,7 @@ def test_tests_that_all_releases_ran_are_counted() -> None:
         (row(diagnosis=Diagnosis(["cpu"], ["a library is broken"])), "a library is broken"),
         (row(diagnosis=Diagnosis([], [])), "no device is visible"),
         (row(refusals=("dl doctor reports no problem",)), "dl doctor reports no problem"),
+        (row(by_name_problems=("pip failed",)), "pip failed"),
         (row(outcomes={"OpInfo": Outcome(["one"], {}, ["two"])}), "OpInfo: 1 failed"),
         (
             row(outcomes={"models": Outcome([], {}, [])}),
@@ -87,22 +96,41 @@ def test_tests_that_all_releases_ran_are_counted() -> None:
 def test_faults_of_a_release_are_reported(wrong: report.Row, said: str) -> None:
     assert row().problems() == []
     (problem,) = wrong.problems()
-    assert problem.startswith("torch 2.13.0: ") and said in problem
+    assert problem.startswith("torch 2.13.0, Python 3.11: ") and said in problem
+
+
+PAGE = f"before\n{report.BEGIN}\nold\n{END}\nafter\n"
 
 
 def test_the_table_has_a_line_for_each_release_and_only_its_part_of_the_page_changes() -> None:
-    rows = [row(), row("2.14.1", torchvision=None)]
-    page = f"before\n{report.BEGIN}\nold\n{END}\nafter\n"
-    found = with_part(page, report.section(rows, WHEELS))
+    fewer = {"OpInfo": RIGHT}
+    rows = [row("2.14.1", torchvision=None, outcomes=fewer, python="3.12"), row()]
+    found = with_part(PAGE, report.section(rows, WHEELS, PAGE))
     assert found.startswith("before\n") and found.endswith("\nafter\n") and "old" not in found
     lines = [line for line in found.splitlines() if line.startswith("| 2.")]
-    counts = "2 of 3 | 2 of 3 | 2 of 3"
     assert lines == [
-        f"| 2.13.0+cpu | 0.1.0+torch2.13.0 | healthy on cpu | {counts} | 2 of 3 in 0.28.0 |",
-        f"| 2.14.1+cpu | 0.1.0+torch2.14.1 | healthy on cpu | {counts} | none compatible |",
+        "| 2.13.0+cpu | 3.11 | 0.1.0+torch2.13.0 | healthy on cpu | yes | 2 of 3 | 2 of 3 | 2 of 3 "
+        "| 2 of 3 in 0.28.0 |",
+        "| 2.14.1+cpu | 3.12 | 0.1.0+torch2.14.1 | healthy on cpu | yes | 2 of 3 | not run "
+        "| not run | none compatible |",
     ]
     assert "dl-vendor-cpu" in found
-    assert with_part(found, report.section(rows, WHEELS)) == found
+    assert with_part(found, report.section(rows, WHEELS, found)) == found
+
+
+def test_rows_that_a_run_has_not_tested_are_kept() -> None:
+    page = with_part(PAGE, report.section([row()], WHEELS, PAGE))
+    (full,) = (line for line in page.splitlines() if line.startswith("| 2.13.0"))
+    start = {"start": RIGHT}
+    quick = [row("2.15.0", outcomes=start, python="3.12"), row(outcomes=start)]
+    lines = report.section(quick, WHEELS, page).splitlines()
+    told = [line for line in lines if line.startswith("| 2.")]
+    assert told[0] == full
+    assert told[1].startswith("| 2.15.0+cpu | 3.12 ") and "| not run | not run |" in told[1]
+    other = Outcome(["one"], {}, [])
+    outcomes = {**row().outcomes, "OpInfo": other}
+    lines = report.section([row(outcomes=outcomes)], WHEELS, page).splitlines()
+    assert any(line.startswith("| 2.13.0") and "| 1 of 1 |" in line for line in lines)
 
 
 def test_the_report_says_what_was_tested_with_what() -> None:
@@ -117,20 +145,54 @@ def test_the_report_says_what_was_tested_with_what() -> None:
 
 def test_a_page_without_a_part_for_the_table_is_refused() -> None:
     with pytest.raises(ValueError, match="must have exactly one part between"):
-        with_part("no table", report.section([row()], WHEELS))
+        with_part("no table", report.section([row()], WHEELS, PAGE))
 
 
 def test_the_page_has_a_line_for_each_supported_release() -> None:
     page = ROOT / "docs" / "reference" / "torch-releases.md"
     part = part_of(page.read_text(encoding="utf-8"), "torch-matrix")
-    told = [line.split(" | ")[1] for line in part.splitlines() if line.startswith("| 2.")]
-    assert [version.partition("+torch")[2] for version in told] == supported()
+    rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| 2.")]
+    told = [(cells[2].partition("+torch")[2], cells[1]) for cells in rows]
+    assert list(dict.fromkeys(release for release, _ in told)) == supported()
+    for release in releases():
+        assert {python for name, python in told if name == release.name} >= set(release.matrix)
+
+
+def test_the_page_lists_the_pythons_of_each_release() -> None:
+    page = (ROOT / "docs" / "reference" / "torch-releases.md").read_text(encoding="utf-8")
+    for release in releases():
+        assert f"\n| {release.name} | {', '.join(release.pythons)}" in page
 
 
 def test_constraints_name_a_supported_release() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     (pinned,) = (line.partition("==")[2] for line in lines if line.startswith("torch=="))
     assert pinned in supported()
+
+
+def test_the_wheels_are_built_for_each_python_of_each_release() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())
+    matrix = workflow["jobs"]["core"]["strategy"]["matrix"]
+    excluded = {(each["torch"], each["python"]) for each in matrix.get("exclude", ())}
+    built = set(product(matrix["torch"], matrix["python"]))
+    assert excluded <= built
+    tags = {
+        (release.name, f"cp{tag}-cp{tag}")
+        for release in releases()
+        for tag in (python.replace(".", "") for python in release.pythons)
+    }
+    assert built - excluded == tags
+
+
+def test_the_matrix_tests_pythons_that_wheels_are_built_for() -> None:
+    for release in releases():
+        assert set(release.matrix) <= set(release.pythons), release
+
+
+def test_an_environment_without_packages_is_refused(tmp_path: Path) -> None:
+    environment = Environment("2.13.0", tmp_path / "bin" / "python")
+    with pytest.raises(MatrixError, match=r"expected one folder lib/python3\.\*/site-packages"):
+        _ = environment.packages
 
 
 @pytest.fixture
@@ -165,6 +227,8 @@ def test_a_copy_keeps_its_own_objects_and_nothing_else(project: Project, tmp_pat
 
 def test_a_file_that_is_not_the_wheels_is_noticed(tmp_path: Path) -> None:
     environment = Environment("2.13.0", tmp_path / "bin" / "python")
+    (tmp_path / "lib" / "python3.12" / "site-packages").mkdir(parents=True)
+    assert environment.name == "torch 2.13.0, Python 3.12"
     wheel = tmp_path / "example.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for name in ("example/__init__.py", "example/lib.so", "example-1.dist-info/RECORD"):

@@ -70,7 +70,7 @@ def build_core(text: str) -> int:
     headers = [path for path in sorted(DIST.glob("*.whl")) if path.name.startswith(HEADERS)]
     try:
         environment = environment_of(text)
-        folder = HOME / f"core-{environment.release}"
+        folder = HOME / f"core-{environment.folder_name}"
         made = core_wheel.build(environment, folder, headers)
     except (MatrixError, BuildError) as error:
         print(error, file=sys.stderr)

@@ -37,12 +37,21 @@ print(importlib.metadata.distribution(sys.argv[1]).read_text("RECORD"))
 """
 
 
-def install_and_train(index: str, wheels: list[Path], folder: Path) -> str:
-    """Install :data:`NAMES` with this interpreter's Python, train, and return the program's line.
+def install_and_train(
+    index: str,
+    wheels: list[Path],
+    folder: Path,
+    *,
+    python: str = sys.executable,
+    further: tuple[str, ...] = (),
+) -> str:
+    """Install :data:`NAMES` into a new environment, train, and return the program's line.
 
     :param index: address of the index with our wheels; all others come from pip's usual places.
-    :param wheels: the wheels on that index.
+    :param wheels: the wheels that pip must choose from that index.
     :param folder: where the environment is made.
+    :param python: the interpreter whose version the environment has.
+    :param further: further requirements, such as a torch release.
     :raises ReleaseError: a step fails, or a wheel of another index was installed.
     """
     # The environment's Python must not find this one's packages.
@@ -52,18 +61,19 @@ def install_and_train(index: str, wheels: list[Path], folder: Path) -> str:
     def within(*command: str) -> str:
         return run(*command, variables=clean)
 
-    within(sys.executable, "-m", "venv", "--clear", str(folder))
-    python = str(folder / "bin" / "python")
-    within(python, "-m", "pip", "install", "--quiet", "--extra-index-url", index, *NAMES)
-    within(python, "-m", "pip", "check")
+    within(python, "-m", "venv", "--clear", str(folder))
+    own = str(folder / "bin" / "python")
+    wanted = (*NAMES, *further)
+    within(own, "-m", "pip", "install", "--quiet", "--extra-index-url", index, *wanted)
+    within(own, "-m", "pip", "check")
     for wheel in wheels:
         name = wheel.name.split("-")[0].replace("_", "-")
         if name not in ("dl-core", "dl-vendor-cpu", "dl-diopi-proto"):
             continue
-        installed = within(python, "-c", RECORD, name)
+        installed = within(own, "-c", RECORD, name)
         if not _files_of(wheel) <= set(installed.splitlines()):
             raise ReleaseError(f"[release] {name} was not installed from {wheel.name}")
-    return within(python, "-W", "error", "-c", PROGRAM).strip()
+    return within(own, "-W", "error", "-c", PROGRAM).strip()
 
 
 def _files_of(wheel: Path) -> set[str]:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import nox.project
-
 ROOT = Path(__file__).parents[2]
 CONSTRAINTS_FILE = ROOT / "constraints.txt"
 CONSTRAINTS = ("--constraint", str(CONSTRAINTS_FILE))
 TORCH = "torch==2.13.0"
-# The torch releases that dl-core is built for, see `torch-matrix`.
-RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.toml")
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 # Frameworks that dl-integrations is tested with, about 30 MB; TRAIN has transformers.
 FRAMEWORKS = ("accelerate", "lightning")

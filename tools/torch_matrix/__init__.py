@@ -2,5 +2,5 @@
 
 ``python -m tools.torch_matrix 2.13.0=PYTHON ...`` from the repository root. Each interpreter
 belongs to an environment with the release, the build requirements of dl-core and the test
-requirements.
+requirements. A release may be given several times, with different versions of Python.
 """

@@ -1,11 +1,10 @@
-"""The environment of one torch release: installed packages, and processes that run in it."""
+"""The environment of one torch release and Python: installed packages, and processes in it."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sysconfig
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ class MatrixError(RuntimeError):
 
 @dataclass(frozen=True)
 class Environment:
-    """The environment of one release.
+    """The environment of one release with one Python.
 
     :ivar python: its interpreter.
     """
@@ -39,9 +38,33 @@ class Environment:
 
     @property
     def packages(self) -> Path:
-        """Return the folder of its packages. It has this process's version of Python."""
-        names = {"base": str(self.python.parents[1]), "platbase": str(self.python.parents[1])}
-        return Path(sysconfig.get_path("platlib", scheme="venv", vars=names))
+        """Return the folder of its packages.
+
+        :raises MatrixError: the environment has packages of no Python, or of several.
+        """
+        found = sorted((self.python.parents[1] / "lib").glob("python3.*/site-packages"))
+        if len(found) != 1:
+            raise MatrixError(
+                f"[torch-matrix] {self.python.parents[1]}: expected one folder "
+                f"lib/python3.*/site-packages, found {len(found)}; recreate the environment with "
+                f"--reuse-venv=never"
+            )
+        return found[0]
+
+    @property
+    def version(self) -> str:
+        """Return its version of Python, such as ``3.12``."""
+        return self.packages.parent.name.removeprefix("python")
+
+    @property
+    def name(self) -> str:
+        """Return a name for messages and reports."""
+        return f"torch {self.release}, Python {self.version}"
+
+    @property
+    def folder_name(self) -> str:
+        """Return the name of the folder for its builds and results."""
+        return f"{self.release}-py{self.version}"
 
     def run(
         self, *arguments: str, variables: Mapping[str, str] | None = None, folder: Path = ROOT
@@ -65,7 +88,7 @@ class Environment:
         done = self.run(*arguments, variables=variables)
         if done.returncode:
             raise MatrixError(
-                f"[torch-matrix] torch {self.release}: python {' '.join(arguments)} ended with "
+                f"[torch-matrix] {self.name}: python {' '.join(arguments)} ended with "
                 f"{done.returncode}\n{done.stdout}{done.stderr}"
             )
         return done.stdout

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tools.generated_part import END, begin
+from tools.generated_part import END, begin, part_of
+from tools.release.install import NAMES
 
 from .doctor import Diagnosis
 from .suites import MODELS, ON_TEST_VENDOR, OPINFO, VISION, Outcome, same_selection
@@ -15,35 +16,45 @@ BEGIN = begin("torch-matrix")
 
 @dataclass(frozen=True)
 class Row:
-    """One release.
+    """One release with one Python.
 
+    :ivar python: the version of Python, such as ``3.12``.
     :ivar torch: its version with the local part.
     :ivar core: the version of dl-core.
     :ivar digest: the SHA-256 digest of dl-core's wheel.
     :ivar refusals: problems with the rejection of other releases' dl-core.
+    :ivar by_name: output of a training program after installation by name; None if that failed.
+    :ivar by_name_problems: problems with that.
     :ivar torchvision: its version, None if no torchvision is compatible with this torch.
     :ivar outcomes: outcomes by suite name.
     """
 
     release: str
+    python: str
     torch: str
     core: str
     digest: str
     diagnosis: Diagnosis
     refusals: Sequence[str]
+    by_name: str | None
+    by_name_problems: Sequence[str]
     torchvision: str | None
     outcomes: Mapping[str, Outcome]
 
+    @property
+    def name(self) -> str:
+        return f"torch {self.release}, Python {self.python}"
+
     def problems(self) -> list[str]:
         """Return the problems that prevent support of this release; empty if it is supported."""
-        found = [*self.diagnosis.problems, *self.refusals]
+        found = [*self.diagnosis.problems, *self.refusals, *self.by_name_problems]
         if not self.diagnosis.vendors:
             found.append("no device is visible")
         for name, outcome in self.outcomes.items():
             if not outcome.right:
                 wrong = outcome.failed or ["no test ran"]
                 found.append(f"{name}: {len(outcome.failed)} failed, the first is {wrong[0]}")
-        return [f"torch {self.release}: {problem}" for problem in found]
+        return [f"{self.name}: {problem}" for problem in found]
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -55,6 +66,7 @@ class Row:
                 "problems": self.diagnosis.problems,
             },
             "refusal of other releases": list(self.refusals),
+            "installed by name": self.by_name,
             "version of torchvision": self.torchvision,
             **{name: outcome.as_json() for name, outcome in self.outcomes.items()},
         }
@@ -65,53 +77,89 @@ def as_json(rows: Sequence[Row], wheels: Mapping[str, str]) -> dict[str, object]
 
     :param wheels: SHA-256 digest of each wheel that is shared by all releases, by file name.
     """
-    opinfo = [row.outcomes[OPINFO.name] for row in rows]
+    opinfo = [row.outcomes[OPINFO.name] for row in rows if OPINFO.name in row.outcomes]
     return {
         "wheels": dict(wheels),
-        "releases": {row.release: row.as_json() for row in rows},
+        "releases": {row.name: row.as_json() for row in rows},
         "OpInfo tests that all releases ran": same_selection(opinfo),
     }
 
 
-def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
-    """Return the table with its legend, between the lines that mark it as generated."""
+def section(rows: Sequence[Row], wheels: Mapping[str, str], page: str) -> str:
+    """Return the table with its legend, between the lines that mark it as generated.
+
+    :param page: the present page: its rows of other environments are kept, as are rows whose
+        operators this run has not tested.
+    """
     released = [name for name in wheels if not name.startswith("test/")]
     names = sorted(name.partition("-")[0].replace("_", "-") for name in released)
-    shared = same_selection([row.outcomes[OPINFO.name] for row in rows])
+    shown = (f'"{name}"' if "[" in name else name for name in NAMES)
+    found = _lines_of(page)
+    for row in rows:
+        key = (row.core, row.python)
+        if OPINFO.name in row.outcomes or key not in found:
+            found[key] = _line(row)
     lines = [
         BEGIN,
         "",
-        "| torch | dl-core | `dl doctor` | OpInfo | on the test vendor | models | torchvision |",
-        "| --- | --- | --- | ---: | ---: | ---: | --- |",
-    ]
-    for row in rows:
-        vision = "none compatible"
-        if row.torchvision is not None:
-            vision = f"{_counts(row.outcomes[VISION.name])} in {row.torchvision}"
-        cells = (
-            row.torch,
-            row.core,
-            f"healthy on {', '.join(row.diagnosis.vendors)}",
-            _counts(row.outcomes[OPINFO.name]),
-            _counts(row.outcomes[ON_TEST_VENDOR]),
-            _counts(row.outcomes[MODELS.name]),
-            vision,
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [
+        "| torch | Python | dl-core | `dl doctor` | by name | OpInfo | test vendor | models "
+        "| torchvision |",
+        "| --- | --- | --- | --- | --- | ---: | ---: | ---: | --- |",
+        *(found[key] for key in sorted(found, key=_order)),
         "",
-        f"{len(rows)} builds of dl-core from one source and one of each other wheel, installed",
-        f"byte for byte under every release: {', '.join(names)}.",
+        "Each row is a build of dl-core from the same sources, with one build of each other wheel,",
+        f"installed byte for byte in every environment: {', '.join(names)}.",
         "Counts are passed tests, of those that ran; all others are on the strict lists of known",
-        f"failures. OpInfo is a seeded sample, of which all releases ran {shared:,} tests. The",
+        "failures. OpInfo is a seeded sample. The",
         "test vendor has asynchronous queues and device memory that the host cannot access.",
         "Models are single training steps, compared with float64. The index has torchvision for",
         "one build of a torch release, which does not load with another build.",
+        "",
+        f"By name: `pip install {' '.join(shown)} torch==RELEASE` from a package index",
+        "with all these wheels, into a new environment, chose the dl-core of the row; there,",
+        "`import torch` and 20 training steps on `dl` ran without a warning.",
         "",
         END,
     ]
     return "\n".join(lines)
 
 
-def _counts(outcome: Outcome) -> str:
+def _line(row: Row) -> str:
+    vision = "none compatible"
+    if row.torchvision is not None:
+        vision = f"{_counts(row, VISION.name)} in {row.torchvision}"
+    cells = (
+        row.torch,
+        row.python,
+        row.core,
+        f"healthy on {', '.join(row.diagnosis.vendors)}",
+        "not run" if row.by_name is None else "yes",
+        _counts(row, OPINFO.name),
+        _counts(row, ON_TEST_VENDOR),
+        _counts(row, MODELS.name),
+        vision,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _lines_of(page: str) -> dict[tuple[str, str], str]:
+    """Return the rows of a page's table, by the version of dl-core and the Python."""
+    found = {}
+    for line in part_of(page, "torch-matrix").splitlines():
+        cells = line.strip("| ").split(" | ")
+        if len(cells) > 2 and "+torch" in cells[2]:
+            found[cells[2], cells[1]] = line
+    return found
+
+
+def _order(key: tuple[str, str]) -> tuple[list[int], list[int]]:
+    core, python = key
+    release = core.partition("+torch")[2]
+    return [int(part) for part in release.split(".")], [int(part) for part in python.split(".")]
+
+
+def _counts(row: Row, suite: str) -> str:
+    if suite not in row.outcomes:
+        return "not run"
+    outcome = row.outcomes[suite]
     return f"{len(outcome.passed):,} of {len(outcome.tests):,}"

@@ -22,17 +22,37 @@ class Suite:
     """A named group of tests.
 
     :ivar files: test files, as arguments of pytest.
+    :ivar may_skip: its tests may be skipped, because they are for features of later releases.
     """
 
     name: str
     files: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
+    may_skip: bool = False
 
 
 SWEEP = ("--pyargs", "dl_torch_tests.opinfo.test_sweep")
 OPINFO = Suite("OpInfo", SWEEP, {"OMP_NUM_THREADS": "1"})
 MODELS = Suite("models", ("tests/models/test_one_step.py", "tests/models/test_small_models.py"))
 VISION = Suite("torchvision", ("tests/vision",))
+START = Suite("start", ("packages/core/tests/python/test_integration_start.py",), may_skip=True)
+"""Start of the device in other processes, by torch's entry points or without them."""
+
+
+def suites_of(*, plugins: Path, primary: bool, vision: bool, quick: bool) -> list[Suite]:
+    """Return the suites for an environment.
+
+    :param plugins: folder with the wheels of the test vendors.
+    :param primary: it has the toolchain's Python; a further Python changes only how dl-core's
+        extension and the packages in Python are loaded, which the operators' tests cover.
+    :param vision: it has torchvision.
+    :param quick: only the start of the device.
+    """
+    if quick:
+        return [START]
+    if not primary:
+        return [START, OPINFO]
+    return [START, OPINFO, on_test_vendor(plugins), MODELS, *([VISION] if vision else [])]
 
 
 def on_test_vendor(plugins: Path) -> Suite:
@@ -50,7 +70,7 @@ class Outcome:
 
     :ivar passed: names of tests that passed and are on no list of known failures.
     :ivar known: names of tests with a known failure, with the cause from the list.
-    :ivar failed: names of all other tests, including skipped ones.
+    :ivar failed: names of all other tests, including skipped ones unless the suite allows them.
     """
 
     passed: list[str]
@@ -75,11 +95,16 @@ class Outcome:
         }
 
 
-def read(report: str) -> Outcome:
-    """Parse the XML report of pytest's ``--junitxml``."""
+def read(report: str, *, may_skip: bool = False) -> Outcome:
+    """Parse the XML report of pytest's ``--junitxml``.
+
+    :param may_skip: leave out skipped tests, which count as failed otherwise.
+    """
     passed, known, failed = [], {}, []
     for case in ElementTree.fromstring(report).iter("testcase"):
         name = f"{case.get('classname')}::{case.get('name')}"
+        if may_skip and case.find("skipped") is not None:
+            continue
         properties = {each.get("name"): each.get("value") for each in case.iter("property")}
         if any(case.find(tag) is not None for tag in ("failure", "error", "skipped")):
             failed.append(name)
@@ -105,13 +130,13 @@ def run(suite: Suite, environment: Environment, folder: Path) -> Outcome:
     log.write_text(done.stdout + done.stderr, encoding="utf-8")
     if not report.exists():
         raise MatrixError(
-            f"[torch-matrix] torch {environment.release}: pytest {' '.join(suite.files)} ended "
+            f"[torch-matrix] {environment.name}: pytest {' '.join(suite.files)} ended "
             f"with {done.returncode} and no report; {os.path.relpath(log, ROOT)} has its output"
         )
-    outcome = read(report.read_text(encoding="utf-8"))
+    outcome = read(report.read_text(encoding="utf-8"), may_skip=suite.may_skip)
     if done.returncode and outcome.right:
         raise MatrixError(
-            f"[torch-matrix] torch {environment.release}: pytest {' '.join(suite.files)} ended "
+            f"[torch-matrix] {environment.name}: pytest {' '.join(suite.files)} ended "
             f"with {done.returncode} although no test failed; see {os.path.relpath(log, ROOT)}"
         )
     return outcome
