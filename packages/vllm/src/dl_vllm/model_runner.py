@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from vllm.config import VllmConfig
 from vllm.v1.sample.ops.topk_topp_sampler import (
@@ -10,6 +12,10 @@ from vllm.v1.sample.ops.topk_topp_sampler import (
     random_sample,
 )
 from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+
+import dl_vllm.layers.experts
+import dl_vllm.layers.rotary  # noqa: F401  # both register themselves with vLLM
+from dl_vllm.grammar import forbid, rows_of
 
 
 class DlTopKTopPSampler(TopKTopPSampler):  # type: ignore[misc]  # vLLM need not be installed
@@ -41,6 +47,23 @@ class DlModelRunner(GPUModelRunner):  # type: ignore[misc]  # vLLM need not be i
         self.sampler.topk_topp_sampler = DlTopKTopPSampler(
             sampler.logprobs_mode, sampler.use_fp64_gumbel
         )
+
+    def sample_tokens(self, grammar_output: Any) -> Any:
+        """Sample the next tokens; masks of structured output are applied on the device.
+
+        vLLM would compile a function for that.
+        """
+        state = self.execute_model_state
+        if grammar_output is None or state is None:
+            return super().sample_tokens(grammar_output)
+        targets, sources = rows_of(
+            self.input_batch.req_ids,
+            grammar_output.structured_output_request_ids,
+            state.scheduler_output.scheduled_spec_decode_tokens,
+        )
+        if targets:
+            forbid(state.logits, targets, grammar_output.grammar_bitmask[sources])
+        return super().sample_tokens(None)
 
     def _zero_block_ids(self, block_ids: list[int]) -> None:
         """Zero blocks of the KV cache."""
