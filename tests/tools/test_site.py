@@ -104,6 +104,16 @@ def test_dead_links_and_other_hosts_are_reported(tmp_path: Path) -> None:
     ]
 
 
+def test_link_texts_that_are_file_names_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html"><code>docs/</code>b.md</a> <a href="b.html">The page b</a> c.md'
+    )
+    (tmp_path / "b.html").write_text("<p>")
+    assert list(problems(tmp_path)) == [
+        "a.html has a link with the text docs/b.md; name the page by its title"
+    ]
+
+
 def test_the_page_of_a_kind_lists_its_pages() -> None:
     kind = Kind("How-to guides", (), "how-to", "Steps.")
     nav = ["how-to/index.md", {"Group": ["how-to/b.md", {"c.h": "c/c.md"}]}, "how-to/a.md"]

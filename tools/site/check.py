@@ -1,4 +1,4 @@
-"""Check of the built site: every link has a target, and pages load nothing from other hosts.
+"""Check of the built site: links have targets and readable texts, and no other host is needed.
 
     python -m tools.site.check build/site
 
@@ -27,17 +27,21 @@ _LOADED = {
 
 @dataclass
 class _Page(HTMLParser):
-    """Links and anchors of a page."""
+    """Links, their texts, and anchors of a page."""
 
     loaded: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     anchors: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         super().__init__()
+        self._text: list[str] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
+        if tag == "a" and values.get("href"):
+            self._text = []
         self.anchors.update(filter(None, (values.get("id"), values.get("name"))))
         for name, value in attrs:
             if not value:
@@ -48,12 +52,25 @@ class _Page(HTMLParser):
             elif name == "href":
                 self.links.append(value)
 
+    def handle_data(self, data: str) -> None:
+        if self._text is not None:
+            self._text.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self._text is not None:
+            self.texts.append("".join(self._text).strip())
+            self._text = None
+
 
 def problems(site: Path) -> Iterator[str]:
-    """Yield a sentence for each dead link and each address of another host that a page loads."""
+    """Yield a sentence for each dead link, each link text that is a file name, and each address of
+    another host that a page loads."""
     pages = {path: _read(path) for path in sorted(site.rglob("*.html"))}
     for path, page in pages.items():
         name = path.relative_to(site)
+        for text in page.texts:
+            if text.endswith(".md"):
+                yield f"{name} has a link with the text {text}; name the page by its title"
         for link in [*page.loaded, *page.links]:
             parts = urlsplit(link)
             if parts.scheme == "data":

@@ -37,8 +37,8 @@ largest share of calls come first.
 *Calls* is the share of an operator in all calls, and *families* the number of families that call
 it. *Native* is the share of calls that run on the device when this operator and those above it are
 implemented, and *complete* the number of families that then need no fallback. *ATen* lists the most
-frequent overloads of PyTorch that call the operator. The semantics are in
-[operators.md](../../diopi-proto/docs/operators.md). Copies are not counted: implement
+frequent overloads of PyTorch that call the operator. The semantics are in the
+[list of operators](../../diopi-proto/docs/operators.md). Copies are not counted: implement
 `diopiCopyInp`, which copies between layouts on the device, before all others.
 
 | | operator | calls | families | native | complete | ATen |
