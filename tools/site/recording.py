@@ -32,6 +32,8 @@ COMMANDS = (
     "dl doctor",
     "dl diagnose -- python wrong.py",
 )
+_SETUP = "pip install -q --no-build-isolation --no-deps --target site ./fault"
+"""Command of the lesson that plants the fault, in a folder that only the last command uses."""
 _NOT_IN_README = "ascend,cambricon,cuda,gpu-sim,opencl,rocm,vendor_kit"
 # Background, text, and the eight colours of a terminal.
 _THEME = TerminalTheme(
@@ -75,9 +77,10 @@ clip-path="url(#{unique_id}-clip-terminal)">
 """
 
 
-def run(line: str, folder: Path) -> str:
+def run(line: str, folder: Path, path: str = "") -> str:
     """Run a command line, and return what it prints to both streams.
 
+    :param path: value of ``PYTHONPATH``.
     :raises SystemExit: the command does not exist, or Python failed.
     """
     scripts = Path(sys.executable).parent
@@ -87,7 +90,7 @@ def run(line: str, folder: Path) -> str:
         "DL_VENDORS": "cpu",
         "DL_DISABLE": _NOT_IN_README,
         "COLUMNS": str(_COLUMNS),
-        "PYTHONPATH": "",
+        "PYTHONPATH": path,
     }
     done = subprocess.run(
         ["bash", "-c", line],
@@ -133,8 +136,16 @@ def main() -> int:
         folder = Path(name)
         for block in blocks(_LESSON):
             if block.title:
-                (folder / block.title).write_text(block.text)
-        session = [(line, without_places(run(line, folder), folder)) for line in COMMANDS]
+                file = folder / block.title
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(block.text)
+        run(_SETUP, folder)
+        site = str(folder / "site")
+        outputs = [run(line, folder, site if line == COMMANDS[-1] else "") for line in COMMANDS]
+        session = [
+            (line, without_places(output, folder))
+            for line, output in zip(COMMANDS, outputs, strict=True)
+        ]
     DRAWING.write_text(draw(session), "utf-8")
     print(f"{DRAWING.relative_to(ROOT)}: {len(session)} commands")
     return 0
