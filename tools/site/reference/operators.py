@@ -17,6 +17,7 @@ FOLDER = "reference/operators"
 PACKAGE = ROOT / "packages" / "diopi-proto"
 _CALLS = ROOT / "packages" / "core" / "src" / "dl_core" / "contract_calls_gen.json"
 _LINKS = {
+    "[schema/README.md]": "[The schema]",
     "(../schema/README.md)": "(../operator-schema.md)",
     "(tolerance.md)": "(../tolerance-bounds.md)",
 }

@@ -9,7 +9,7 @@ from diopi_proto.schema import Operator
 ENTRIES = (
     "An entry names the header that declares the operator, its error class, and the dtypes of the "
     "tensors without a rule of their own, which have a common dtype. A parameter that the table of "
-    "an entry does not mention is an input that may not be NULL. [The schema]"
+    "an entry does not mention is an input that may not be NULL. [schema/README.md]"
     "(../schema/README.md) defines the dtype rules in full.",
     "The error class determines the [tolerance](tolerance.md) of results: *exact* results have the "
     "same bits on every device, *rounding* is a fixed number of correctly rounded operations per "
