@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -45,23 +43,3 @@ def slowest(rows: Sequence[Row]) -> list[Row]:
     """Return the rows with the largest ratios, slowest first."""
     measured = [row for row in rows if row["ratio"] is not None]
     return sorted(measured, key=lambda row: -row["ratio"])[:SHOWN]
-
-
-def write_results(path: Path, head: Row, measured: Row, rows: Sequence[Row]) -> None:
-    """Write results to commit, one row per line, with three digits of each figure."""
-    lines = [
-        json.dumps({key: _rounded(row[key]) for key in row if key in RECORDED}) for row in rows
-    ]
-    facts = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    figures = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in measured.items()]
-    figures.append('  "rows": [\n   ' + ",\n   ".join(lines) + "\n  ]")
-    facts.append(' "measured": {\n' + ",\n".join(figures) + "\n }")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("{\n" + ",\n".join(facts) + "\n}\n", encoding="utf-8")
-
-
-RECORDED = ("operator", "dtype", "size", "cpu_us", "peer_us", "dl_us", "ratio", "native")
-
-
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.3g}") if isinstance(value, float) else value

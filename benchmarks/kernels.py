@@ -6,10 +6,8 @@ that fits the caches, and one that does not. With one thread, times are CPU time
 that other load on the machine matters less.
 
     python benchmarks/kernels.py [--json FILE] [--repeats N] [--threads N ...] [--only NAME]
-                                 [--record FILE]
 
-`--record benchmarks/results/kernels.json` updates the committed results, whose rows slower than 1.1
-need a cause in benchmarks/slow_rows.toml.
+Recorded rows that are slower than 1.1 need a cause in benchmarks/slow_rows.toml.
 """
 
 from __future__ import annotations
@@ -17,16 +15,14 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import time
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from _kernel_inputs import Call, Inputs, Make
-from _kernel_rows import chosen, geometric_mean, measured, slowest, write_results
+from _kernel_rows import chosen, geometric_mean, measured, slowest
 
 SIZES = {"small": 1 << 12, "cached": 1 << 17, "large": 1 << 21}
 DTYPES = (torch.float32, torch.bfloat16)
@@ -118,22 +114,6 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def processor() -> str:
-    """Return the name of the processor that Linux reports; empty elsewhere."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return ""
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
-
-
-def commit() -> str:
-    """Return the abbreviated commit of the repository; empty outside one."""
-    command = ("git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, default=Path("build/bench/kernels.json"))
@@ -141,9 +121,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument(
         "--only", default="", help="a family, or operators whose name contains this text"
-    )
-    parser.add_argument(
-        "--record", type=Path, help="file for the results in the form that is committed"
     )
     arguments = parser.parse_args()
     torch.set_grad_enabled(False)
@@ -173,16 +150,6 @@ def main() -> None:
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     report = {"torch": torch.__version__, "rows": rows, "summary": total}
     arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
-    if arguments.record is not None:
-        threads = " ".join(map(str, arguments.threads))
-        head = {
-            "command": f"benchmarks/kernels.py --threads {threads} --repeats {arguments.repeats}",
-            "machine": processor(),
-            "date": date.today().isoformat(),
-            "commit": commit(),
-        }
-        figures = {"torch": torch.__version__, "geometric_mean": round(total["geometric_mean"], 3)}
-        write_results(arguments.record, head, figures, rows)
 
 
 if __name__ == "__main__":
