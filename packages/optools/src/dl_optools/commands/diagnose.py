@@ -38,7 +38,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="TYPE", help="device type (default: the accelerator)")
-    parser.add_argument("--output", metavar="FOLDER", help="folder for the results")
+    parser.add_argument(
+        "--output",
+        metavar="FOLDER",
+        help="folder for the results (default: a new folder in op_tools_results/diagnosis)",
+    )
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="maximum time of a run")
     parser.add_argument(
         "--hang",

@@ -151,7 +151,7 @@ def _evidence(each: Guilty) -> list[str]:
             "replayed alone, from its bundle, the first wrong call is wrong again"
             if each.alone
             else "replayed alone, the first wrong call is right: the error depends on what "
-            "ran before, or on chance"
+            "ran before, on kernels that the program registers, or on chance"
         )
     return lines
 
