@@ -56,10 +56,14 @@ DOCUMENTED = (
     "DL_ROCM_MIOPEN",
     "DL_ROCM_RCCL",
     "DL_ROCM_ROCTRACER",
+    "DL_TEST_SAMPLE",
+    "DL_TEST_SEED",
     "DL_TOOLS",
     "DL_TOOLS_DEVICE",
     "DL_TOOLS_LEVEL",
     "DL_TOOLS_OUTPUT",
+    "DL_TUNING_DATABASE",
+    "DL_TUNING_SITE",
 )
 """Names of the variables, sorted."""
 
