@@ -847,6 +847,15 @@ def torch_matrix(session: nox.Session) -> None:
     session.run(*command, *session.posargs, external=True)
 
 
+@nox.session(default=False)
+def aarch64(session: nox.Session) -> None:
+    """Build and test for aarch64 by emulation: the contract, dl-vendor-cpu, dl-core, a training."""
+    # The suite draws its cases on this machine.
+    session.install(*CONSTRAINTS, "pip", "numpy", "cffi", 'tomli; python_version < "3.11"')
+    _, env = source_path("packages/*/src")
+    session.run("python", "-m", "tools.aarch64", *session.posargs, env=env)
+
+
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
     """Run everything without sampling: checks, tests, torch releases, sanitizers, benchmarks."""

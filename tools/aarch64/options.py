@@ -1,0 +1,97 @@
+"""Options of the session."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.projects import ROOT
+from tools.torch_matrix.releases import supported
+
+from . import __doc__ as about
+
+HOME = ROOT / "build" / "aarch64"
+LEVELS = ("armv8", "sve", "all")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Parsed options.
+
+    :ivar families: families of operators to build and to check; None: all.
+    """
+
+    folder: Path
+    families: list[str] | None
+    level: str
+    cases: int
+    seed: str
+    jobs: int
+    torch: str | None
+    tests: list[str]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--folder",
+        type=Path,
+        default=HOME,
+        metavar="PATH",
+        help="folder of the root filesystem with all built objects, which later runs reuse "
+        "(default: build/aarch64)",
+    )
+    add(
+        "--families",
+        metavar="NAME,...",
+        help="families of operators that dl-vendor-cpu is built with; conformance cases are drawn "
+        "from these (default: all)",
+    )
+    add("--level", choices=LEVELS, default="armv8", help="instruction set (default: armv8)")
+    add("--cases", type=int, default=1000, metavar="N", help="conformance cases (default: 1000)")
+    add("--seed", metavar="S", help="seed that draws the cases (default: the commit)")
+    add(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes of conformance and compilers of dl-core (default: all processors)",
+    )
+    add("--torch", default=supported()[0], metavar="RELEASE", help="torch release (default: first)")
+    add("--without-torch", action="store_true", help="leave out torch, dl-core and training")
+    add(
+        "--tests",
+        nargs="+",
+        default=[],
+        metavar="ARG",
+        help="arguments of pytest for the tests of dl-diopi-proto (default: all tests)",
+    )
+
+
+def parse(arguments: list[str]) -> Options:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="tools/nox -s aarch64 --", description=about)
+    add_options(parser)
+    given = parser.parse_args(arguments)
+    if given.cases < 1 or given.jobs < 1:
+        parser.error("--cases and --jobs must be at least 1")
+    return Options(
+        folder=given.folder.absolute(),
+        families=given.families.split(",") if given.families else None,
+        level=given.level,
+        cases=given.cases,
+        seed=given.seed or commit(),
+        jobs=given.jobs,
+        torch=None if given.without_torch else given.torch,
+        tests=given.tests,
+    )
+
+
+def commit() -> str:
+    """Return the short name of the checked out commit; "0" outside of a repository."""
+    command = ("git", "rev-parse", "--short=7", "HEAD")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "0"
