@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from diopi_proto.dtypes import DTYPES
-from dl_conformance.catalog import all_cases
+from dl_conformance import selection as selecting
+from dl_conformance.case import Case
+from dl_conformance.catalog import all_cases, cases_of
 from dl_conformance.command import main
 from dl_conformance.empty import chosen_names
 from dl_conformance.selection import Selection, SelectionError
@@ -45,6 +47,21 @@ def test_expression_chooses_as_written(text: str) -> None:
     chosen = {case.name for case in selection.cases()}
     assert chosen.issuperset(x for x in NAMES if MEANT[text](x))
     assert chosen.isdisjoint(x for x in NAMES if not MEANT[text](x))
+
+
+def test_names_list_the_cases_of_their_operators_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = set()
+
+    def recorded(operator: str) -> tuple[Case, ...]:
+        listed.add(operator)
+        return cases_of(operator)
+
+    monkeypatch.setattr(selecting, "cases_of", recorded)
+    again = frozenset([ABS, "diopiCos[float16-5]"])
+    assert {*chosen_names(Selection(names=frozenset([ABS, MUL])))} == {ABS, MUL}
+    assert {*chosen_names(Selection(failed=again))} == again
+    assert chosen_names(Selection(names=frozenset([ABS, MUL]), failed=again)) == [ABS]
+    assert listed == {"diopiAbs", "diopiMul", "diopiCos"}
 
 
 MALFORMED = {

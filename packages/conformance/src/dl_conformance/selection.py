@@ -141,6 +141,15 @@ class Selection:
         )
 
     def _operators(self) -> list[str]:
+        operators = self._matching()
+        # The cases of all operators take seconds to list, and minutes on an emulated processor.
+        for names in (self.names, self.failed):
+            if names is not None:
+                having = {name.partition("[")[0] for name in names}
+                operators = [x for x in operators if x in having]
+        return operators
+
+    def _matching(self) -> list[str]:
         if not self.operators:
             return list(load())
         found: list[str] = []
