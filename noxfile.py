@@ -834,7 +834,7 @@ for found_release in releases():
     default=False,
 )
 def torch_matrix(session: nox.Session) -> None:
-    """Build dl-core for every torch release and two Pythons; test it with the same other wheels.
+    """Build dl-core for every torch release; test it with the same wheels of other packages.
 
     `-- --quick` tests only the start of the device, and the installation by name.
     """
