@@ -114,6 +114,7 @@ def test_modes_select_engines(mode: str | None, engine: str, backend: str) -> No
     assert not statistics.dropped
 
 
+@pytest.mark.filterwarnings("ignore:.*cannot capture this graph:RuntimeWarning")
 @pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
 def test_modes_with_device_graphs_capture_if_the_vendor_can(
     mode: str, monkeypatch: pytest.MonkeyPatch

@@ -57,7 +57,7 @@ class Server:
                 break
         else:
             pytest.fail(f"the server ended:\n{''.join(lines[-40:])}")
-        # The server would wait if nobody read its log.
+        # The server would wait if this process did not read its log.
         self.reader = ThreadPoolExecutor(1)
         self.log = self.reader.submit(self.process.stdout.read)
 
