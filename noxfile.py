@@ -849,7 +849,7 @@ def torch_matrix(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def aarch64(session: nox.Session) -> None:
-    """Build and test for aarch64 by emulation: the contract, dl-vendor-cpu, dl-core, a training."""
+    """Build and test for aarch64 by emulation: contract, reference vendor, dl-core, a training."""
     # The suite draws its cases on this machine.
     session.install(*CONSTRAINTS, "pip", "numpy", "cffi", 'tomli; python_version < "3.11"')
     _, env = source_path("packages/*/src")
