@@ -228,3 +228,14 @@ def test_options_select_a_part() -> None:
     assert parse([]).families is None and parse([]).torch
     with pytest.raises(SystemExit):
         parse(["--cases", "0"])
+
+
+def test_a_command_that_hangs_ends_at_its_timeout_in_spite_of_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Root(tmp_path, tmp_path / "logs")
+    monkeypatch.setattr(Root, "command", lambda _, command, **__: list(command))
+    assert root.run("echo", "fine", log="fine") == "fine\n"
+    # The process in the background keeps the standard output open.
+    with pytest.raises(SessionError, match=r"took longer than 0\.5 s"):
+        root.run("sh", "-c", "sleep 30 & wait", log="hangs", seconds=0.5)

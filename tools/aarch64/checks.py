@@ -23,6 +23,11 @@ RESULTS = "results"
 CASE_SECONDS = 900
 """Timeout of a conformance case; emulation is up to a hundred times slower than a processor."""
 PROGRESS_SECONDS = 60.0
+NOT_EMULATED = {
+    "tests/test_worker.py": "qemu 7.2 refuses PR_SET_CHILD_SUBREAPER, so that processes outlive "
+    "their guard",
+}
+"""Files of tests that cannot pass by emulation, with the reasons."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 
@@ -61,7 +66,8 @@ def run_tests(root: Root, project: Project, arguments: Sequence[str]) -> Counts:
     shutil.copytree(project.folder / "tests", tests, ignore=shutil.ignore_patterns("__pycache__"))
     report = _result(root, f"{project.name}.xml")
     inside = f"/{RESULTS}/{report.name}"
-    options = ("-q", "-p", "no:cacheprovider", f"--junitxml={inside}")
+    ignored = [f"--ignore={name}" for name in NOT_EMULATED]
+    options = ("-q", "-p", "no:cacheprovider", f"--junitxml={inside}", *ignored)
     root.run(
         *(PYTHON, "-m", "pytest", *options, *(arguments or ("tests",))),
         folder=f"/{folder}",

@@ -27,6 +27,8 @@ LINKS = {"which": "which.debianutils"}
 COMPILER_FOLDERS = ("/usr/lib/gcc-cross/aarch64-linux-gnu", "/usr/aarch64-linux-gnu")
 # Python looks up the home folder of its user, and a test gives files away.
 USERS = "root:x:0:0:root:/root:/bin/sh\ndaemon:x:1:1:daemon:/:/bin/sh\n"
+LONGEST = 3 * 3600.0
+"""Timeout of a command in seconds, by default."""
 _LAST_LINES = 30
 """Lines of output in an error; the last ones have the cause."""
 
@@ -121,31 +123,34 @@ class Root:
         variables: Mapping[str, str] | None = None,
         log: str,
         statuses: Iterable[int] = (0,),
+        seconds: float = LONGEST,
     ) -> str:
         """Run a command in the filesystem and return its output, which is also written to a log.
 
         :param log: name of the log, without suffix.
         :param statuses: exit statuses of success.
+        :param seconds: timeout.
         :raises SessionError: the command failed; the message has the last lines of output.
         """
         full = self.command(command, folder=folder, variables=variables)
-        done = subprocess.run(
-            full,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
         self.logs.mkdir(parents=True, exist_ok=True)
         path = self.logs / f"{log}.log"
-        path.write_text(done.stdout, encoding="utf-8")
-        if done.returncode not in statuses:
-            last = "\n".join(done.stdout.splitlines()[-_LAST_LINES:])
-            words = " ".join(command)[:120]
-            raise SessionError(f"[aarch64] `{words}` ended with {done.returncode}; {path}:\n{last}")
-        return done.stdout
+        # A file, because a process that the command leaves behind would keep a pipe open.
+        with path.open("wb") as output:
+            process = subprocess.Popen(
+                full, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            )
+            try:
+                ended = f"ended with {process.wait(seconds)}"
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                ended = f"took longer than {seconds:g} s"
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if process.returncode not in statuses:
+            last = "\n".join(text.splitlines()[-_LAST_LINES:])
+            raise SessionError(f"[aarch64] `{' '.join(command)[:120]}` {ended}; {path}:\n{last}")
+        return text
 
 
 def run(*command: str) -> str:
