@@ -1,8 +1,8 @@
 """FlexAttention, compiled: dl:cpu compared with torch's CPU.
 
 A row has the median processor times of a call, alternating in one run on one thread, both compiled
-by ``torch.compile(flex_attention)``: float32, one sample, 8 heads of 64 elements. "forward" is
-measured without gradients; torch's CPU has no compiled backward, so there is no such row.
+by ``torch.compile(flex_attention)``: float32, one sample, 8 heads of 64 elements, without
+gradients, because torch has no compiled backward on the CPU.
 
     python benchmarks/flex_attention.py [--json FILE] [--repeats N] [--lengths N ...]
 """

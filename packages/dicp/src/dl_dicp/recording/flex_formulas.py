@@ -49,16 +49,24 @@ def _working(query: Tensor) -> torch.dtype:
     return torch.float64 if query.dtype == torch.float64 else torch.float32
 
 
+def _returns_scores(score_mod: Callable[..., Tensor]) -> bool:
+    """Return True if a traced modification returns the scores."""
+    if not isinstance(score_mod, GraphModule):
+        return False
+    score, *_, output = score_mod.graph.nodes
+    return tree_leaves(output.args[0]) == [score]
+
+
 def _is_bias(score_mod: Callable[..., Tensor]) -> bool:
     """Return True if a traced modification returns the scores, or adds a term without them."""
     if not isinstance(score_mod, GraphModule):
         return False
     score, *_, output = score_mod.graph.nodes
     (result,) = tree_leaves(output.args[0])
-    if result is score:
-        return True
     adds = isinstance(result, Node) and result.target is torch.ops.aten.add.Tensor
-    return adds and not result.kwargs and result.args.count(score) == 1 and len(score.users) == 1
+    return _returns_scores(score_mod) or (
+        adds and not result.kwargs and result.args.count(score) == 1 and len(score.users) == 1
+    )
 
 
 def _trains_captured(joint: Callable[..., Any]) -> bool:
@@ -70,22 +78,20 @@ def _trains_captured(joint: Callable[..., Any]) -> bool:
     return any(isinstance(each, Node) for each in others)
 
 
-def _visible(
-    query: Tensor, key: Tensor, block_mask: Sequence[Any], of_mask: Sequence[Any]
-) -> Tensor:
-    """Return the mask of all pairs, [B, H, L, S]."""
-    return _of_all_pairs(block_mask[-1], query, key, of_mask)
+def _places(query: Tensor, key: Tensor) -> list[Tensor]:
+    """Return the indices of the four dimensions of the scores, [B, H, L, S]."""
+    sizes = (*query.shape[:-1], key.shape[-2])
+    return [torch.arange(size, device=query.device) for size in sizes]
 
 
 def _of_all_pairs(
-    function: Callable[..., Tensor], query: Tensor, key: Tensor, captured: Sequence[Any]
+    function: Callable[..., Tensor], places: Sequence[Tensor], captured: Sequence[Any]
 ) -> Tensor:
     """Return a function of the four indices for all pairs, [B, H, L, S]."""
     from torch.nn.attention.flex_attention import _vmap_for_bhqkv
 
     mapped = _vmap_for_bhqkv(function, prefix=(), suffix=(None,) * len(captured))
-    sizes = (*query.shape[:-1], key.shape[-2])
-    values: Tensor = mapped(*(torch.arange(n, device=query.device) for n in sizes), *captured)
+    values: Tensor = mapped(*places, *captured)
     return values
 
 
@@ -98,13 +104,12 @@ def _fused_mask(
     of_mask: Sequence[Any],
 ) -> Tensor:
     """Return the argument of fused attention: the mask, or a bias that is -inf where it hides."""
-    visible = _visible(query, key, block_mask, of_mask)
-    assert isinstance(score_mod, GraphModule)
-    score, *_, output = score_mod.graph.nodes
-    if tree_leaves(output.args[0]) == [score]:
+    places = _places(query, key)
+    visible = _of_all_pairs(block_mask[-1], places, of_mask)
+    if _returns_scores(score_mod):
         return visible
     zero = torch.zeros((), dtype=_working(query), device=query.device)
-    bias = _of_all_pairs(lambda *rest: score_mod(zero, *rest), query, key, of_score)
+    bias = _of_all_pairs(lambda *rest: score_mod(zero, *rest), places, of_score)
     visible, bias = (_without_copies(each) for each in (visible, bias.to(zero.dtype)))
     return torch.where(visible, bias, -math.inf).expand(*query.shape[:-1], key.shape[-2])
 
@@ -158,10 +163,10 @@ class _Scores:
 
         dtype = _working(query)
         self.raw = (query.to(dtype) * scale) @ key.to(dtype).transpose(-2, -1)
-        self.places = [torch.arange(n, device=query.device) for n in self.raw.shape]
+        self.places = _places(query, key)
         score = _vmap_for_bhqkv(score_mod, prefix=(0,), suffix=(None,) * len(of_score))
         modified = score(self.raw, *self.places, *of_score).to(dtype)
-        self.visible = _visible(query, key, block_mask, of_mask)
+        self.visible = _of_all_pairs(block_mask[-1], self.places, of_mask)
         self.final = torch.where(self.visible, modified, -math.inf)
 
 
