@@ -18,6 +18,7 @@ import nox.project
 # nox runs this file by its path, from an environment of its own.
 sys.path.insert(0, str(Path(__file__).parent))
 
+from tools.record_benchmark import session_of
 from tools.sessions import torch_releases
 from tools.sessions.devices import (
     HAS_GPU,
@@ -543,7 +544,7 @@ def add_benchmark(script: Path) -> None:
         command = (python, str(script.relative_to(ROOT)), *session.posargs)
         session.run(*command, env=env, external=True)
 
-    name = f"bench-{script.stem.replace('_', '-')}"
+    name = session_of(script.stem)
     benchmark.__doc__ = f"Run {script.relative_to(ROOT)} in {environment}."
     declare = nox.session(name=name, venv_backend="none", requires=[environment], default=False)
     declare(benchmark)

@@ -25,6 +25,11 @@ BUSY = 1.0
 """Load per processor, averaged over five minutes, above which the machine is called loaded."""
 
 
+def session_of(name: str) -> str:
+    """Return the name of the session that runs benchmarks/NAME.py."""
+    return f"bench-{name.replace('_', '-')}"
+
+
 def processor(cpuinfo: str) -> str:
     """Return the name of the processor from the text of ``/proc/cpuinfo``."""
     for line in cpuinfo.splitlines():
@@ -46,7 +51,7 @@ def machine(load: float, cores: int) -> str:
 
 def recorded(name: str, arguments: list[str], measured: Any) -> dict[str, Any]:
     """Return what is kept of a run on this machine that has just ended."""
-    command = f"tools/nox -s bench-{name.replace('_', '-')}"
+    command = f"tools/nox -s {session_of(name)}"
     if arguments:
         command += f" -- {shlex.join(arguments)}"
     describe = ("git", "rev-parse", "--short=12", "HEAD")

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.record_benchmark import RESULTS, session_of
 from tools.site.table import ROOT
 
 FOLDER = "reference/benchmarks"
 SCRIPTS = ROOT / "benchmarks"
-RESULTS = SCRIPTS / "results"
 SHOWN = 40
 """Longest table that is shown completely."""
 
@@ -30,19 +30,17 @@ class Benchmarks:
         yield f"{FOLDER}/index.md", index_page(found)
         for name, recorded in found.items():
             about = docstring(SCRIPTS / f"{name}.py")
-            yield f"{FOLDER}/{_session(name)}.md", page(name, about, recorded)
+            yield f"{FOLDER}/{_address(name)}", page(name, about, recorded)
 
 
 def recorded_pages() -> dict[str, str]:
     """Return the addresses of pages by the file with the measurements."""
-    return {
-        str(path.relative_to(ROOT)): f"{FOLDER}/{_session(path.stem)}.md" for path in _recorded()
-    }
+    return {str(path.relative_to(ROOT)): f"{FOLDER}/{_address(path.stem)}" for path in _recorded()}
 
 
-def _session(name: str) -> str:
-    """Return the name of a benchmark's session without ``bench-``."""
-    return name.replace("_", "-")
+def _address(name: str) -> str:
+    """Return the address of a benchmark's page relative to that of the list."""
+    return f"{session_of(name).removeprefix('bench-')}.md"
 
 
 def _recorded() -> list[Path]:
@@ -59,7 +57,7 @@ def docstring(script: Path) -> str:
 def index_page(found: Mapping[str, Any]) -> str:
     """Return the list of benchmarks, with the machine and date of each."""
     rows = [
-        f"| [{name}]({_session(name)}.md) | `{x['command']}` | {x['machine']} | {x['date']} |"
+        f"| [{name}]({_address(name)}) | `{x['command']}` | {x['machine']} | {x['date']} |"
         for name, x in found.items()
     ]
     head = "| benchmark | command | machine | date |\n| --- | --- | --- | --- |"
@@ -76,9 +74,7 @@ def page(name: str, about: str, recorded: Mapping[str, Any]) -> str:
         f"Command: `{recorded['command']}`. Machine: {recorded['machine']}. "
         f"Date: {recorded['date']}, commit `{recorded['commit']}`."
     )
-    return (
-        "\n\n".join([f"# bench-{name.replace('_', '-')}", about, facts, *_blocks(recorded)]) + "\n"
-    )
+    return "\n\n".join([f"# {session_of(name)}", about, facts, *_blocks(recorded)]) + "\n"
 
 
 def _blocks(recorded: Mapping[str, Any]) -> Iterator[str]:
