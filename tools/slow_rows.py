@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
-import tomllib
+from tools.projects import ROOT, tomllib
 
-ROOT = Path(__file__).resolve().parent.parent
 CAUSES = ROOT / "benchmarks" / "slow_rows.toml"
 SLOW = 1.1
 """Ratio of dl's time to its peer's above which a row needs a cause."""
