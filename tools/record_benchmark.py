@@ -39,14 +39,18 @@ def processor(cpuinfo: str) -> str:
     return "unknown processor"
 
 
+def this_processor() -> str:
+    """Return the name of this machine's processor."""
+    return processor(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+
+
 def machine(load: float, cores: int) -> str:
     """Return the machine in words.
 
     :param load: average number of running processes.
     """
-    name = processor(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     state = f"loaded by other processes (load {load:.0f})" if load > BUSY * cores else "quiet"
-    return f"{name}, {cores} cores, {state}"
+    return f"{this_processor()}, {cores} cores, {state}"
 
 
 def recorded(name: str, arguments: list[str], measured: Any) -> dict[str, Any]:

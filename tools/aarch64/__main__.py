@@ -6,13 +6,14 @@ import json
 import os
 import platform
 import sys
-from pathlib import Path
 
+from dl_conformance.commit_seed import commit_seed
 from tools.projects import ROOT
+from tools.record_benchmark import this_processor
 
 from . import emulator, prerequisites
 from .errors import SessionError
-from .options import HOME, Options, commit, parse
+from .options import HOME, Options, parse
 from .report import Report
 from .root import PREFIX, SUITE, Root, run
 from .session import Session
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> int:
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(report.as_dict(describe(options)), indent=1)
     REPORT.write_text(text + "\n", encoding="utf-8")
-    print(f"\nemulated aarch64 on {processor()}\n{report.table()}", flush=True)
+    print(f"\nemulated aarch64 on {this_processor()}\n{report.table()}", flush=True)
     say(f"written: {REPORT.relative_to(ROOT)}")
     return 1 if report.failed else 0
 
@@ -45,8 +46,8 @@ def main(arguments: list[str]) -> int:
 def describe(options: Options) -> dict[str, object]:
     """Return what was run, and on what, for the report."""
     return {
-        "commit": commit(),
-        "processor": processor(),
+        "commit": commit_seed(ROOT),
+        "processor": this_processor(),
         "processors": os.cpu_count(),
         "kernel": platform.release(),
         "emulator": run("qemu-aarch64-static", "--version").splitlines()[0],
@@ -56,12 +57,6 @@ def describe(options: Options) -> dict[str, object]:
         "families": options.families or "all",
         "seed": options.seed,
     }
-
-
-def processor() -> str:
-    """Return the name of this machine's processor."""
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    return next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), "")
 
 
 def say(text: str) -> None:

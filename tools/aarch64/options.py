@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from dl_conformance.commit_seed import commit_seed
 from tools.projects import ROOT
 from tools.torch_matrix.releases import supported
 
@@ -83,15 +83,8 @@ def parse(arguments: list[str]) -> Options:
         families=given.families.split(",") if given.families else None,
         level=given.level,
         cases=given.cases,
-        seed=given.seed or commit(),
+        seed=given.seed or commit_seed(ROOT),
         jobs=given.jobs,
         torch=None if given.without_torch else given.torch,
         tests=given.tests,
     )
-
-
-def commit() -> str:
-    """Return the short name of the checked out commit; "0" outside of a repository."""
-    command = ("git", "rev-parse", "--short=7", "HEAD")
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "0"
