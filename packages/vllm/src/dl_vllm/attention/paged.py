@@ -5,14 +5,12 @@ from __future__ import annotations
 import torch
 
 from dl_vllm.attention.cache import blocks_of
+from dl_vllm.operators import has_operator
 
 
 def is_available(device: torch.device) -> bool:
     """Return True if the device's vendor has the contract's operator."""
-    operators = torch.ops.dl
-    if not hasattr(operators, "has_paged_attention"):
-        return False
-    return bool(operators.has_paged_attention(device.index or 0))
+    return has_operator("paged_attention", device)
 
 
 def tables(cache: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

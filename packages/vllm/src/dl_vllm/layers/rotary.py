@@ -5,12 +5,7 @@ from __future__ import annotations
 import torch
 from vllm.model_executor.layers.rotary_embedding.base import RotaryEmbedding
 
-
-def _has_operator(device: torch.device) -> bool:
-    operators = torch.ops.dl
-    if not hasattr(operators, "has_rotary_embedding"):
-        return False
-    return bool(operators.has_rotary_embedding(device.index or 0))
+from dl_vllm.operators import has_operator
 
 
 @RotaryEmbedding.register_oot
@@ -26,7 +21,7 @@ class DlRotaryEmbedding(RotaryEmbedding):  # type: ignore[misc]  # vLLM need not
         key: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         if self._is_native is None:
-            self._is_native = _has_operator(query.device)
+            self._is_native = has_operator("rotary_embedding", query.device)
         if not self._is_native:
             native: tuple[torch.Tensor, torch.Tensor | None] = self.forward_native(
                 positions, query, key
