@@ -38,6 +38,7 @@ from tools.sessions.environments import (
     remove_our_packages,
     state_of,
     wheels,
+    wheels_of,
     whole_environment,
 )
 from tools.sessions.requirements import (
@@ -122,8 +123,7 @@ def environment(session: nox.Session) -> None:
         return
     stamp.unlink(missing_ok=True)
     remove_our_packages(session)
-    names = tuple(f"{project['name'].replace('-', '_')}-" for project in vendors().values())
-    plugins = [path for path in wheels() if path.name.startswith(names)]
+    plugins = wheels_of(project["name"] for project in vendors().values())
     others = [path for path in wheels() if path not in plugins]
     session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *FRAMEWORKS, *TEST)
     session.run("python", "-W", "error", "-c", WITHOUT_VENDOR)
@@ -158,8 +158,7 @@ def train_build(session: nox.Session) -> None:
 def train_environment(session: nox.Session) -> None:
     """The environment of the main job: torch, its wheels and requirements, and no other wheel."""
     stamp = session.env_dir / "stamp"
-    names = tuple(name.replace("-", "_") + "-" for name in (*main_job(), "dl-diopi-proto"))
-    needed = [path for path in wheels() if path.name.startswith(names)]
+    needed = wheels_of((*main_job(), "dl-diopi-proto"))
     if is_current(whole_environment(session), wheels()) or is_current(stamp, needed):
         session.log("the wheels of the main job are installed already")
         return
@@ -244,9 +243,7 @@ def autotune_extras(session: nox.Session) -> None:
 def further_frameworks(session: nox.Session) -> None:
     """Run first steps with frameworks that have too many requirements for `tests`."""
     remove_our_packages(session)
-    names = (*main_job(), "dl-diopi-proto", "dl-integrations")
-    prefixes = tuple(f"{name.replace('-', '_')}-" for name in names)
-    ours = [str(path) for path in wheels() if path.name.startswith(prefixes)]
+    ours = map(str, wheels_of((*main_job(), "dl-diopi-proto", "dl-integrations")))
     # DeepSpeed's operators in C++ are for other devices.
     session.install(
         *(*CONSTRAINTS, TORCH, *ours, *TRAIN, *FRAMEWORKS, *FURTHER_FRAMEWORKS, *TEST),
@@ -259,9 +256,7 @@ def further_frameworks(session: nox.Session) -> None:
 @nox.session(name="vllm-environment", requires=["build"], default=False)
 def vllm_environment(session: nox.Session) -> None:
     """Environment with vLLM's engine, dl-vllm and the reference vendor; 3.5 GB."""
-    names = (*main_job(), "dl-diopi-proto", "dl-vllm")
-    prefixes = tuple(f"{name.replace('-', '_')}-" for name in names)
-    ours = [path for path in wheels() if path.name.startswith(prefixes)]
+    ours = wheels_of((*main_job(), "dl-diopi-proto", "dl-vllm"))
     stamp = session.env_dir / "stamp"
     if is_current(stamp, ours):
         session.log("the wheels of dist/ are installed already")
@@ -631,7 +626,7 @@ def add_share(vendor: str) -> None:
     def share(session: nox.Session) -> None:
         python = python_of(session, "environment")
         name = vendors()[vendor]["name"]
-        if not any(path.name.startswith(f"{name.replace('-', '_')}-") for path in wheels()):
+        if not wheels_of([name]):
             session.skip(f"{name} was not built, because its compiler is missing")
         driver = driver_of(session, vendor)
         demand_device(session, python, vendor, driver)

@@ -45,6 +45,12 @@ def wheels() -> list[Path]:
     return sorted(DIST.glob("*.whl"))
 
 
+def wheels_of(names: Iterable[str]) -> list[Path]:
+    """Return the wheels of dist/ that belong to these distributions."""
+    prefixes = tuple(f"{name.replace('-', '_')}-" for name in names)
+    return [path for path in wheels() if path.name.startswith(prefixes)]
+
+
 def state_of(installed: Iterable[Path]) -> str:
     """Return a hash of everything that determines an environment with these wheels."""
     state = hashlib.sha256()
