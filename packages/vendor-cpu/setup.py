@@ -16,7 +16,7 @@ from pathlib import Path
 
 from setuptools import setup
 
-from dl_kernels.build import KernelLibrary, build_kernel_library
+from dl_kernels.build import KernelLibrary, build_kernel_library, chosen_families
 from dl_vendor_kit import include_dir as kit_dir
 
 LEVELS = runpy.run_path("src/dl_vendor_cpu/levels.py")
@@ -36,12 +36,6 @@ HEADERS = [
     *(str(path) for path in Path("csrc").rglob("*.h")),
     *(str(path) for path in Path(kit_dir()).rglob("*.h")),
 ]
-
-
-def families() -> list[str] | None:
-    """Return the families of operators to build; None: all."""
-    chosen = os.environ.get("DL_CPU_FAMILIES")
-    return chosen.split(",") if chosen else None
 
 
 def levels() -> list[str]:
@@ -75,7 +69,7 @@ def library(level: str) -> KernelLibrary:
     return KernelLibrary(
         f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
         sources=SOURCES,
-        families=families(),
+        families=chosen_families("DL_CPU_FAMILIES"),
         include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *flags(level)],
@@ -88,7 +82,7 @@ def diopi_impl(level: str) -> KernelLibrary:
     return KernelLibrary(
         "dl_vendor_cpu.lib.libdiopi_impl",
         sources=[path for path in SOURCES if not path.startswith(TABLE_ONLY)],
-        families=families(),
+        families=chosen_families("DL_CPU_FAMILIES"),
         include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *flags(level)],

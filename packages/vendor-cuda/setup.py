@@ -12,7 +12,7 @@ from pathlib import Path
 
 from setuptools import setup
 
-from dl_kernels.build import KernelLibrary, build_kernel_library
+from dl_kernels.build import KernelLibrary, build_kernel_library, chosen_families
 from dl_kernels.nvcc import NvccError, architectures, find_nvcc, nvcc
 from dl_vendor_kit import include_dir
 
@@ -38,7 +38,6 @@ def library() -> KernelLibrary:
         raise SystemExit(f"dl-vendor-cuda cannot be built: {error}") from error
     except ValueError as error:
         raise SystemExit(f"DL_CUDA_ARCH: {error}") from error
-    families = os.environ.get("DL_CUDA_FAMILIES")
     names = " ".join(one.name for one in code)
     headers = [*Path("csrc").rglob("*.h"), *Path(include_dir()).rglob("*.h")]
     return KernelLibrary(
@@ -46,7 +45,7 @@ def library() -> KernelLibrary:
         sources=sorted(
             str(path) for end in ("cpp", "cu") for path in Path("csrc").rglob(f"*.{end}")
         ),
-        families=families.split(",") if families else None,
+        families=chosen_families("DL_CUDA_FAMILIES"),
         include_dirs=["csrc", str(include_dir())],
         define_macros=[
             ("DL_CUDA_VERSION", f'"{VERSION}"'),

@@ -5,12 +5,11 @@
 otherwise.
 """
 
-import os
 from pathlib import Path
 
 from setuptools import setup
 
-from dl_kernels.build import KernelLibrary, build_kernel_library
+from dl_kernels.build import KernelLibrary, build_kernel_library, chosen_families
 from dl_kernels.spirv import SpirvError, find_spirv_tools, spirv_compiler
 from dl_vendor_kit import include_dir
 
@@ -35,12 +34,11 @@ def library() -> KernelLibrary:
         tools = find_spirv_tools()
     except SpirvError as error:
         raise SystemExit(f"dl-vendor-opencl cannot be built: {error}") from error
-    families = os.environ.get("DL_OPENCL_FAMILIES")
     headers = [*Path("csrc").rglob("*.h"), *Path("csrc").rglob("*.cl")]
     return KernelLibrary(
         "dl_vendor_opencl.lib.libdl_vendor_opencl",
         sources=sorted(map(str, Path("csrc").rglob("*.cpp"))),
-        families=families.split(",") if families else None,
+        families=chosen_families("DL_OPENCL_FAMILIES"),
         include_dirs=["csrc", str(include_dir())],
         define_macros=[
             ("DL_OPENCL_VERSION", f'"{version()}"'),

@@ -16,7 +16,7 @@ from typing import Any
 from setuptools import setup
 
 from diopi_proto.build import DeviceCompiler, VendorLibrary
-from dl_kernels.build import KernelLibrary, build_kernel_library
+from dl_kernels.build import KernelLibrary, build_kernel_library, chosen_families
 from dl_kernels.hipcc import HipccError, find_hipcc, hipcc, processors
 from dl_vendor_kit import include_dir
 
@@ -37,7 +37,6 @@ def headers(*folders: Path) -> list[str]:
 
 def library(**options: Any) -> KernelLibrary:
     """Return the vendor's library with the settings of all builds and ``options``."""
-    families = os.environ.get("DL_ROCM_FAMILIES")
     own: dict[str, list[Any]] = {
         "sources": sorted(
             str(path) for end in ("cpp", "hip") for path in Path("csrc").rglob(f"*.{end}")
@@ -52,8 +51,8 @@ def library(**options: Any) -> KernelLibrary:
     }
     for name, more in own.items():
         options[name] = [*more, *options.get(name, ())]
-    names = families.split(",") if families else None
-    return KernelLibrary(f"{PLACE}.libdl_vendor_rocm", families=names, **options)
+    families = chosen_families("DL_ROCM_FAMILIES")
+    return KernelLibrary(f"{PLACE}.libdl_vendor_rocm", families=families, **options)
 
 
 def for_gpus(wanted: str) -> list[VendorLibrary]:

@@ -18,10 +18,16 @@ from diopi_proto.build import VendorLibrary, build_vendor_library
 from ._paths import include_dir
 from .units import write_units
 
-__all__ = ["KernelLibrary", "build_kernel_library"]
+__all__ = ["KernelLibrary", "build_kernel_library", "chosen_families"]
 
 TOGETHER = "DL_BUILD_TOGETHER"
 """Environment variable: number of families per unit (default: 4); use 1 when editing kernels."""
+
+
+def chosen_families(variable: str) -> list[str] | None:
+    """Return the families that an environment variable names, separated by commas; None: all."""
+    chosen = os.environ.get(variable)
+    return chosen.split(",") if chosen else None
 
 
 class KernelLibrary(VendorLibrary):
