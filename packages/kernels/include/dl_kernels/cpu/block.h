@@ -38,7 +38,7 @@ class Block {
       return result;
     }
     if constexpr (detail::TakesRegisters<Combine>::value && std::is_arithmetic_v<T>) {
-      constexpr int kRegister = detail::kRegisterBytes / static_cast<int>(sizeof(T));
+      constexpr int kRegister = detail::kVectorBytes / static_cast<int>(sizeof(T));
       if (n >= kLanes) return extremum<kLanes, T>(n, combine, f);
       if (n >= kRegister) return extremum<kRegister, T>(n, combine, f);
     }

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/cpu/registers.h"
 #include "dl_kernels/cpu/transpose.h"
 #include "dl_kernels/math/complex_arithmetic.h"
 #include "dl_kernels/spectral/unit_roots.h"
@@ -16,19 +17,9 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Bytes of a vector register.
-inline constexpr int kLaneBytes =
-#if defined(__AVX512F__)
-    64;
-#elif defined(__AVX__)
-    32;
-#else
-    16;
-#endif
-
 template <class R>
 struct ComplexLanes {
-  static constexpr int kBytes = kLaneBytes, kCount = kBytes / static_cast<int>(sizeof(R));
+  static constexpr int kBytes = kVectorBytes, kCount = kBytes / static_cast<int>(sizeof(R));
   typedef R Vector __attribute__((vector_size(kBytes)));
   Vector re, im;
 

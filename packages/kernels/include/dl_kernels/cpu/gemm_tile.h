@@ -9,6 +9,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/gather.h"
+#include "dl_kernels/cpu/registers.h"
 #include "dl_kernels/cpu/transpose.h"
 
 DL_KERNELS_BEGIN
@@ -16,17 +17,11 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 #if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
 inline constexpr int kTileRows = 14;  // 28 of 32 registers hold the tile
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32;
-inline constexpr int kTileRows = 6;  // 12 of 16
 #elif defined(__aarch64__)
-inline constexpr int kVectorBytes = 16;
 inline constexpr int kTileRows = 10;  // 20 of 32
 #else
-inline constexpr int kVectorBytes = 16;
-inline constexpr int kTileRows = 6;
+inline constexpr int kTileRows = 6;  // 12 of 16
 #endif
 
 template <class C>

@@ -9,22 +9,15 @@
 #include <utility>
 
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/cpu/registers.h"
 
 DL_KERNELS_BEGIN
 
 namespace detail {
 
-#if defined(__AVX512F__)
-inline constexpr int kRegisterBytes = 64;
-#elif defined(__AVX__)
-inline constexpr int kRegisterBytes = 32;
-#else
-inline constexpr int kRegisterBytes = 16;
-#endif
-
 template <class T>
 struct RegisterOf {
-  typedef T type __attribute__((vector_size(kRegisterBytes)));
+  typedef T type __attribute__((vector_size(kVectorBytes)));
 };
 template <class T>
 using register_t = typename RegisterOf<T>::type;
@@ -46,7 +39,7 @@ DL_FN T fold_register(const V& v, const Combine& combine) {
   if constexpr (shift == 0) {
     return v[0];
   } else {
-    constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(T));
+    constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
     const V other = rotated_lanes<shift>(v, std::make_integer_sequence<int, kLanes>{});
     return fold_register<shift / 2, T>(combine(v, other), combine);
   }
@@ -55,7 +48,7 @@ DL_FN T fold_register(const V& v, const Combine& combine) {
 // Combine `count` lanes, a multiple of those of a register.
 template <int count, class T, class Combine>
 DL_FN T fold_lanes(const T* lanes, const Combine& combine) {
-  constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(T));
+  constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
   static_assert(count % kLanes == 0, "whole registers");
   register_t<T> total, next;
   std::memcpy(&total, lanes, sizeof(total));
