@@ -12,7 +12,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    import tomllib as tomllib  # for other modules, too
 else:
     import tomli as tomllib
 
