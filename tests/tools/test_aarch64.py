@@ -25,12 +25,19 @@ Dynamic section at offset 0x1fd08 contains 29 entries:
 Symbol table '.dynsym' contains 7 entries:
    Num:    Value          Size Type    Bind   Vis      Ndx Name
      0: 0000000000000000     0 NOTYPE  LOCAL  DEFAULT  UND
-     1: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND gpuMalloc@libgpu.so.13 (3)
+     1: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND gpuMalloc@GPU_13 (3)
      2: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND memcpy@GLIBC_2.17 (2)
      3: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND fabricSend
      4: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND ours
      5: 0000000000000000     0 NOTYPE  WEAK   DEFAULT  UND __gmon_start__
      6: 0000000000001200    40 FUNC    GLOBAL DEFAULT   12 exported
+
+Version needs section '.gnu.version_r' contains 2 entries:
+ Addr: 0x00000000000005c8  Offset: 0x000005c8  Link: 4 (.dynstr)
+  000000: Version: 1  File: libc.so.6  Cnt: 1
+  0x0010:   Name: GLIBC_2.17  Flags: none  Version: 2
+  0x0020: Version: 1  File: libgpu.so.13  Cnt: 1
+  0x0030:   Name: GPU_13  Flags: none  Version: 3
 """
 TESTS = """
 <testsuites><testsuite>
@@ -89,9 +96,9 @@ def test_stand_ins_define_what_missing_libraries_should() -> None:
     fabric = found.pop("libfabric.so.2")
     assert found == {}
     # Nothing tells which library has a function without a version, so both have it.
-    assert gpu == {"": {"fabricSend"}, "libgpu.so.13": {"gpuMalloc"}}
+    assert gpu == {"": {"fabricSend"}, "GPU_13": {"gpuMalloc"}}
     assert fabric == {"": {"fabricSend"}}
-    assert stand_ins.version_script(gpu) == "libgpu.so.13 { global: gpuMalloc; };\n"
+    assert stand_ins.version_script(gpu) == "GPU_13 { global: gpuMalloc; };\n"
     assert stand_ins.version_script(fabric) == ""
 
 

@@ -16,6 +16,7 @@ from .root import PREFIX, run
 
 NO_DEVICE = 100
 _NEEDED = re.compile(r"\(NEEDED\)\s+Shared library: \[(.+)\]")
+_FILE_OR_VERSION = re.compile(r"\bFile: (\S+)  Cnt:|\bName: (\S+)  Flags:")
 _SYMBOL = re.compile(r"^\s*\d+: \S+\s+\S+ \S+\s+(\S+)\s+\S+\s+(\S+)(?: (\S+))?", re.MULTILINE)
 
 
@@ -24,17 +25,24 @@ class Linked:
     """Requirements and definitions of a library.
 
     :ivar versioned: undefined symbols by version.
+    :ivar versions: versions by the library that should define them.
     """
 
     needed: set[str] = field(default_factory=set)
     defined: set[str] = field(default_factory=set)
     undefined: set[str] = field(default_factory=set)
     versioned: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    versions: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def parse(text: str) -> Linked:
-    """Parse the output of ``readelf --wide --dynamic --dyn-syms``."""
+    """Parse the output of ``readelf --wide --dynamic --dyn-syms --version-info``."""
     found = Linked(needed=set(_NEEDED.findall(text)))
+    library = ""
+    for file, version in _FILE_OR_VERSION.findall(text):
+        library = file or library
+        if version:
+            found.versions[library].add(version)
     for binding, section, word in _SYMBOL.findall(text):
         name, _, version = word.partition("@")
         if not name:
@@ -52,8 +60,8 @@ def parse(text: str) -> Linked:
 def symbols(libraries: Iterable[Linked], present: Iterable[str]) -> dict[str, dict[str, set[str]]]:
     """Return the symbols of each stand-in by version; the version "" stands for none.
 
-    CUDA's libraries name their versions after themselves. Any library that is searched may define
-    a symbol without a version, so each stand-in that an importing library needs defines them.
+    Any library that is searched may define a symbol without a version, so each stand-in that an
+    importing library needs defines them.
 
     :param present: names of the libraries that exist.
     """
@@ -65,8 +73,8 @@ def symbols(libraries: Iterable[Linked], present: Iterable[str]) -> dict[str, di
         for name in each.needed - there:
             parts = found.setdefault(name, defaultdict(set))
             parts[""] |= each.undefined - defined
-            if name in each.versioned:
-                parts[name] |= each.versioned[name]
+            for version in each.versions[name]:
+                parts[version] |= each.versioned[version]
     return found
 
 
@@ -85,17 +93,20 @@ def version_script(parts: Mapping[str, Iterable[str]]) -> str:
     )
 
 
-def write(folder: Path, present: Iterable[str]) -> dict[str, int]:
+def write(folder: Path, system: Path, programs: Iterable[Path]) -> dict[str, int]:
     """Compile stand-ins for the missing libraries of a folder into it.
 
-    :param present: names of further libraries that exist.
-    :returns: the numbers of their functions, by name.
+    :param system: folder of further libraries, which the loader searches.
+    :param programs: programs that load the libraries, and define symbols for them.
+    :returns: the numbers of functions in the stand-ins, by name.
     :raises SessionError: a stand-in does not compile.
     """
-    files = [path for path in folder.iterdir() if ".so" in path.name]
-    options = ("--wide", "--dynamic", "--dyn-syms")
-    linked = [parse(run(f"{PREFIX}readelf", *options, str(path))) for path in files]
-    found = symbols(linked, [*present, *(path.name for path in files)])
+    libraries = {path.name: _read(path) for path in folder.iterdir() if ".so" in path.name}
+    needed = set().union(*(each.needed for each in libraries.values())) - libraries.keys()
+    # A library may name a symbol of libstdc++ without a version.
+    present = {path.name: _read(path) for path in system.iterdir() if path.name in needed}
+    linked = [*libraries.values(), *present.values(), *map(_read, programs)]
+    found = symbols(linked, [*libraries, *(path.name for path in system.iterdir())])
     for name, parts in found.items():
         code, script = folder / f"{name}.c", folder / f"{name}.map"
         code.write_text(source(parts), encoding="utf-8")
@@ -106,3 +117,8 @@ def write(folder: Path, present: Iterable[str]) -> dict[str, int]:
         code.unlink()
         script.unlink()
     return {name: len(set().union(*parts.values())) for name, parts in sorted(found.items())}
+
+
+def _read(path: Path) -> Linked:
+    options = ("--wide", "--dynamic", "--dyn-syms", "--version-info")
+    return parse(run(f"{PREFIX}readelf", *options, str(path)))

@@ -12,7 +12,7 @@ from tools.projects import normalize_name
 from . import stand_ins
 from .errors import SessionError, UnavailableError
 from .packages import CONSTRAINTS, PIP, pip_install, platform_options
-from .root import Root, run
+from .root import PYTHON, Root, run
 
 # Requirements that only a GPU uses; several GB.
 FOR_GPUS = ("cuda-", "nvidia-", "triton")
@@ -52,7 +52,8 @@ def install(root: Root, wheel: Path) -> dict[str, int]:
     pip_install(root, "--constraint", str(CONSTRAINTS), *needed)
     pip_install(root, "--no-deps", "--no-index", str(wheel))
     system = root.path / "usr" / "lib" / "aarch64-linux-gnu"
-    return stand_ins.write(root.packages / "torch" / "lib", [x.name for x in system.iterdir()])
+    python = root.path / "usr" / "bin" / PYTHON
+    return stand_ins.write(root.packages / "torch" / "lib", system, [python])
 
 
 def installed(root: Root) -> str | None:
