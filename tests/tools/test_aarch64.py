@@ -182,6 +182,28 @@ def test_outcomes_of_tests_are_counted() -> None:
     assert str(counts) == "1 passed, 2 failed, 1 skipped"
 
 
+def test_the_compiler_runs_through_ccache_if_the_machine_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "tools" / "ccache"
+    program.parent.mkdir()
+    program.touch()
+    monkeypatch.setattr("shutil.which", lambda _: str(program))
+    monkeypatch.setattr("tools.aarch64.root.libraries", lambda _: [])
+    root = Root(tmp_path / "root", tmp_path / "logs")
+    root.add_ccache()
+    copy = root.path / str(program).removeprefix("/")
+    assert copy.is_file()
+    (path,) = (x for x in root.command(["g++"]) if x.startswith("PATH="))
+    first = root.path / path.removeprefix("PATH=/").split(":")[0]
+    links = {each.name: str(each.readlink()) for each in first.iterdir()}
+    assert set(links.values()) == {str(program)}
+    assert {"g++", "c++", "aarch64-linux-gnu-gcc"} <= set(links)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    root.add_ccache()
+    assert not first.exists()
+
+
 def failing() -> Finding:
     raise SessionError("[aarch64] `g++` ended with 1\nlast line")
 

@@ -24,6 +24,10 @@ TOOLS = (
 ALIASES = {"cc": "gcc", "c++": "g++"}
 # Debian creates this link by a script of a package. torch looks compilers up with it.
 LINKS = {"which": "which.debianutils"}
+CCACHE = "ccache"
+CCACHE_LINKS = "usr/lib/ccache"
+"""Folder of the compilers' names that run them through ccache."""
+CCACHE_FOLDER = "var/cache/ccache"
 COMPILER_FOLDERS = ("/usr/lib/gcc-cross/aarch64-linux-gnu", "/usr/aarch64-linux-gnu")
 # Python looks up the home folder of its user, and a test gives files away.
 USERS = "root:x:0:0:root:/root:/bin/sh\ndaemon:x:1:1:daemon:/:/bin/sh\n"
@@ -83,8 +87,26 @@ class Root:
             kind = "-Lu" if ".so" in Path(each).name else "-au"
             run("cp", kind, "-T", each, str(copy))
         compilers = {tool: PREFIX + ALIASES.get(tool, tool) for tool in (*TOOLS, *ALIASES)}
-        for name, target in {**compilers, **LINKS}.items():
-            link = self.path / "usr" / "bin" / name
+        self._link("usr/bin", {**compilers, **LINKS})
+        self.add_ccache()
+
+    def add_ccache(self) -> None:
+        """Copy ccache, if the machine has it. Its objects outlive this filesystem."""
+        shutil.rmtree(self.path / CCACHE_LINKS, ignore_errors=True)
+        if (program := shutil.which(CCACHE)) is None:
+            return
+        for each in (program, *libraries([Path(program)])):
+            copy = self.path / each.removeprefix("/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            run("cp", "-Lu", "-T", each, str(copy))
+        native = ("gcc", "g++", *ALIASES)
+        compilers = (*native, *(f"{PREFIX}{name}" for name in ALIASES.values()))
+        self._link(CCACHE_LINKS, dict.fromkeys(compilers, program))
+
+    def _link(self, folder: str, targets: Mapping[str, str]) -> None:
+        (self.path / folder).mkdir(parents=True, exist_ok=True)
+        for name, target in targets.items():
+            link = self.path / folder / name
             link.unlink(missing_ok=True)
             link.symlink_to(target)
 
@@ -96,6 +118,11 @@ class Root:
         run("mount", "--rbind", "/dev", str(self.path / "dev"))
         run("mount", "-t", "proc", "proc", str(self.path / "proc"))
         shutil.copyfile("/etc/hosts", self.path / "etc" / "hosts")
+        if (self.path / CCACHE_LINKS).exists():
+            objects = Path(run(CCACHE, "--get-config", "cache_dir").strip())
+            for each in (objects, self.path / CCACHE_FOLDER):
+                each.mkdir(parents=True, exist_ok=True)
+            run("mount", "--bind", str(objects), str(self.path / CCACHE_FOLDER))
 
     def command(
         self,
@@ -106,7 +133,8 @@ class Root:
     ) -> list[str]:
         """Return the command line that runs a command in the filesystem."""
         settings = {
-            "PATH": f"/usr/bin:/bin:/usr/sbin:/{PACKAGES}/bin",
+            "PATH": f"/{CCACHE_LINKS}:/usr/bin:/bin:/usr/sbin:/{PACKAGES}/bin",
+            "CCACHE_DIR": f"/{CCACHE_FOLDER}",
             "HOME": "/root",
             "LANG": "C.UTF-8",
             **(variables or {}),
