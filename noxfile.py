@@ -849,7 +849,9 @@ def aarch64(session: nox.Session) -> None:
     # The suite draws its cases on this machine.
     session.install(*CONSTRAINTS, "pip", "numpy", "cffi", 'tomli; python_version < "3.11"')
     _, env = source_path("packages/*/src")
-    session.run("python", "-m", "tools.aarch64", *session.posargs, env=env)
+    trained = (python_of(session, x) for x in ("environment", "train-environment"))
+    native = [option for x in trained if Path(x).exists() for option in ("--native", x)][:2]
+    session.run("python", "-m", "tools.aarch64", *native, *session.posargs, env=env)
 
 
 @nox.session(venv_backend="none", default=False)

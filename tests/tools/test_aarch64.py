@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tools.aarch64 import checks, packages, prerequisites, selection, stand_ins, torch_wheel
+from tools.aarch64 import (
+    checks,
+    packages,
+    prerequisites,
+    selection,
+    stand_ins,
+    torch_wheel,
+    training,
+)
 from tools.aarch64.errors import SessionError, UnavailableError
 from tools.aarch64.options import parse
 from tools.aarch64.report import Finding, Report
@@ -180,6 +188,26 @@ def test_outcomes_of_tests_are_counted() -> None:
     assert counts.outcomes == {"passed": 1, "failed": 2, "skipped": 1}
     assert counts.failed == ["a::three", "a::four"]
     assert str(counts) == "1 passed, 2 failed, 1 skipped"
+
+
+def test_first_losses_of_both_machines_are_compared() -> None:
+    output = (
+        "a warning\ntorch 2.13.0: loss 7.501 -> 0.038 on dl:0\n7.50096083 6.64807892 5.82484388\n"
+    )
+    found = training.parse(output)
+    assert found.line == "torch 2.13.0: loss 7.501 -> 0.038 on dl:0"
+    near = tuple(loss * (1 + 2e-7) for loss in found.losses)
+    said = training.compare(found.losses, near)
+    assert (
+        said == "first losses 7.50096083, 6.64807892, 5.82484388, within 2.0e-07 of those on x86-64"
+    )
+    far = (*near[:2], near[2] * (1 + 1e-4))
+    with pytest.raises(
+        SessionError, match=r"5\.82484388 by emulation and .* 5\.82542753 on x86-64"
+    ):
+        training.compare(found.losses, far)
+    with pytest.raises(SessionError, match="losses are nan, "):
+        training.compare((float("nan"), *near[1:]), near)
 
 
 def test_the_compiler_runs_through_ccache_if_the_machine_has_it(

@@ -1,4 +1,4 @@
-"""Checks that run in the root filesystem: tests, conformance cases, a training step."""
+"""Checks that run in the root filesystem: tests and conformance cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.projects import Project
-from tools.release.install import PROGRAM
 
 from .errors import SessionError
 from .root import PACKAGES, PYTHON, Root
@@ -117,16 +116,6 @@ def run_cases(
     found = json.loads(report.read_text(encoding="utf-8"))
     failed = [each["name"] for each in found["cases"] if each["status"] == "failed"]
     return Counts(found["counts"], failed)
-
-
-def train(root: Root) -> str:
-    """Import torch and train a small model on the device; return the program's line.
-
-    :raises SessionError: the program failed.
-    """
-    variables = {"DL_VENDORS": "cpu", **ONE_THREAD}
-    command = (PYTHON, "-W", "error", "-c", PROGRAM)
-    return root.run(*command, variables=variables, log="train").strip()
 
 
 def _result(root: Root, name: str) -> Path:

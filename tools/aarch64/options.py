@@ -31,6 +31,7 @@ class Options:
     seed: str
     jobs: int
     torch: str | None
+    native: Path | None
     tests: list[str]
 
 
@@ -63,6 +64,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--torch", default=supported()[0], metavar="RELEASE", help="torch release (default: first)")
     add("--without-torch", action="store_true", help="leave out torch, dl-core and training")
     add(
+        "--native",
+        type=Path,
+        metavar="PYTHON",
+        help="interpreter with the wheels for this machine, whose losses in the training are "
+        "compared with those by emulation (default: no comparison)",
+    )
+    add(
         "--tests",
         nargs="+",
         default=[],
@@ -86,5 +94,6 @@ def parse(arguments: list[str]) -> Options:
         seed=given.seed or commit_seed(ROOT),
         jobs=given.jobs,
         torch=None if given.without_torch else given.torch,
+        native=given.native.absolute() if given.native else None,
         tests=given.tests,
     )

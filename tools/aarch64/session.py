@@ -7,7 +7,7 @@ from functools import partial
 
 from tools.projects import Project, closure, in_build_order
 
-from . import checks, selection, torch_wheel
+from . import checks, selection, torch_wheel, training
 from .options import LEVELS, Options
 from .packages import foreign_requirements, install_requirements
 from .report import Finding, Report
@@ -108,4 +108,9 @@ class Session:
         return Finding(text)
 
     def train(self) -> Finding:
-        return Finding(checks.train(self.root))
+        emulated = training.train_emulated(self.root)
+        if (native := self.options.native) is None:
+            compared = "not compared with x86-64: run `tools/nox -s train-environment` before"
+        else:
+            compared = training.compare(emulated.losses, training.train_here(native).losses)
+        return Finding(f"{emulated.line}; {compared}")
