@@ -82,6 +82,7 @@ from tools.sessions.vendors import (
     libraries,
     main_job,
     reference_vendor,
+    tool_table,
     vendors,
 )
 from tools.torch_matrix.releases import Release, releases
@@ -453,6 +454,22 @@ def release_check(session: nox.Session) -> None:
     """
     session.install(*CONSTRAINTS, *RELEASE)
     session.run("python", "-m", "tools.release", "check", *session.posargs)
+
+
+@nox.session(name="device-wheels", requires=["toolchain"], default=False)
+def device_wheels(session: nox.Session) -> None:
+    """Build wheels with code for devices, and check them without the device: `-- NAME ...`.
+
+    DL_CUDA_ARCH, DL_ROCM_ARCH and so on select the devices, as in every build.
+    """
+    names = session.posargs or [
+        project["name"] for name, project in vendors().items() if "found-by" in tool_table(name)
+    ]
+    toolchain = python_of(session, "toolchain")
+    session.run(toolchain, "-m", "tools.build_wheels", "dl-core", *names, external=True)
+    built = map(str, wheels_of(("dl-core", *names)))
+    session.install(*CONSTRAINTS, TORCH, "--find-links", str(ROOT / "dist"), *built)
+    session.run("python", "-m", "tools.device_wheels", *names)
 
 
 @nox.session(venv_backend="none", requires=["toolchain"], default=False)
