@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from vllm.config import VllmConfig
+from vllm.distributed import get_pp_group
 from vllm.v1.sample.ops.topk_topp_sampler import (
     TopKTopPSampler,
     apply_top_k_top_p_pytorch,
@@ -47,6 +48,18 @@ class DlModelRunner(GPUModelRunner):  # type: ignore[misc]  # vLLM need not be i
         self.sampler.topk_topp_sampler = DlTopKTopPSampler(
             sampler.logprobs_mode, sampler.use_fp64_gumbel
         )
+
+    def load_model(self, *args: Any, **keywords: Any) -> None:
+        """Load the model, and allocate the input of a later stage of a pipeline.
+
+        vLLM would allocate it in a run that measures memory, which a given cache size makes
+        superfluous.
+        """
+        super().load_model(*args, **keywords)
+        if not get_pp_group().is_first_rank:
+            self.intermediate_tensors = self.model.make_empty_intermediate_tensors(
+                batch_size=self.max_num_tokens, dtype=self.model_config.dtype, device=self.device
+            )
 
     def sample_tokens(self, grammar_output: Any) -> Any:
         """Sample the next tokens; masks of structured output are applied on the device.

@@ -9,6 +9,8 @@ import torch
 from vllm.logger import init_logger
 from vllm.platforms.interface import Platform, PlatformEnum
 
+from dl_vllm.devices import demand_device
+
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
     from vllm.config.kernel import IrOpPriorityConfig
@@ -90,6 +92,9 @@ class DlPlatform(Platform):  # type: ignore[misc]  # vLLM need not be installed
         if parallel.enable_dbo:
             raise ValueError("[dl] dual-batch overlap is not supported on dl; remove `enable_dbo`")
         parallel.disable_custom_all_reduce = True
+        if parallel.nnodes == 1 and parallel.distributed_executor_backend in {None, "mp", "uni"}:
+            # The workers would find the same error, but vLLM does not show it to the caller.
+            demand_device(parallel.world_size - 1, _dl.device_count())
         # A child that was forked after the device was used could not use it.
         os.environ.setdefault("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
         # vLLM's second model runner consists of Triton kernels.
@@ -138,8 +143,8 @@ class DlPlatform(Platform):  # type: ignore[misc]  # vLLM need not be installed
 
     @classmethod
     def get_punica_wrapper(cls) -> str:
-        """Return vLLM's implementation of LoRA in torch operators."""
-        return "vllm.lora.punica_wrapper.punica_cpu.PunicaWrapperCPU"
+        """Return the implementation of LoRA."""
+        return "dl_vllm.layers.lora.DlPunicaWrapper"
 
     @classmethod
     def get_device_communicator_cls(cls) -> str:

@@ -14,6 +14,7 @@ from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker.gpu_worker import Worker, init_worker_distributed_environment
 from vllm.v1.worker.worker_base import CompilationTimes
 
+from dl_vllm.devices import demand_device
 from dl_vllm.memory import cache_bytes
 from dl_vllm.model_runner import DlModelRunner
 
@@ -29,13 +30,7 @@ class DlWorker(Worker):  # type: ignore[misc]  # vLLM need not be installed
 
         :raises ValueError: there is no device for this worker.
         """
-        count = _dl.device_count()
-        if self.local_rank >= count:
-            raise ValueError(
-                f"[dl] worker {self.local_rank} needs a device of its own, but {count} "
-                f"{'is' if count == 1 else 'are'} visible; decrease `tensor_parallel_size` or "
-                "`pipeline_parallel_size`, or make more devices visible"
-            )
+        demand_device(self.local_rank, _dl.device_count())
         index = current_platform.logical_device_id_to_visible_device_id(self.local_rank)
         self.device = torch.device("dl", index)
         _dl.set_device(self.device)
