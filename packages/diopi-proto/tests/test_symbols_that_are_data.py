@@ -63,7 +63,9 @@ def test_functions_are_no_data(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_resolves_to_data_is_refused_before_it_is_called(tmp_path: Path) -> None:
-    path = compiled(tmp_path, RESOLVED, "dl_vendor_v1", "-Wno-attributes")
+    # Without this option the linker of aarch64 maps constants as code, together with functions.
+    options = ("-Wno-attributes", "-Wl,-z,separate-code")
+    path = compiled(tmp_path, RESOLVED, "dl_vendor_v1", *options)
     with pytest.raises(AbiMismatchError, match=r"dl_vendor_v1 is at 0x\w+, which is not code"):
         load_vendor(path)
     result = probe_library(path)
