@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -28,13 +29,13 @@ def random_tensor(vendor: Vendor, *shape: int) -> Tensor:
 class Product:
     """Rows times a dense matrix, with more rows than a skinny product."""
 
-    def __init__(self, vendor: Vendor) -> None:
+    def __init__(self, vendor: Vendor, rows: int = 40) -> None:
         self.vendor, self.x, self.weight = (
             vendor,
-            random_tensor(vendor, 40, 96),
+            random_tensor(vendor, rows, 96),
             random_tensor(vendor, 96, 64),
         )
-        self.shape = (40, 64)
+        self.shape = (rows, 64)
 
     def __call__(self) -> np.ndarray:
         out = self.vendor.empty(self.shape, "float32")
@@ -100,6 +101,30 @@ CALLS: dict[str, Callable[[Vendor], Product | Convolution]] = {
 
 def declared(vendor: Vendor, weight: Tensor) -> tuple[int, int]:
     return weight.address, weight.numpy().nbytes
+
+
+@contextmanager
+def constant(vendor: Vendor, weight: Tensor) -> Iterator[None]:
+    """Context manager in which this thread uses a constant weight."""
+    place = declared(vendor, weight)
+    vendor.constants.declare(*place)
+    vendor.constants.use(True)
+    yield
+    vendor.constants.use(False)
+    vendor.constants.forget(*place)
+
+
+@pytest.mark.parametrize("rows", [(40, 41, 57), (8,)], ids=["many", "few"])
+def test_products_share_the_packed_weight(vendor: Vendor, rows: tuple[int, ...]) -> None:
+    calls = [Product(vendor, count) for count in rows]
+    weight = calls[0].weight
+    before = vendor.constants.statistics()
+    with constant(vendor, weight):
+        for call in calls:
+            call.weight = weight
+            np.testing.assert_allclose(call(), call.want(), atol=1e-3)
+        now = vendor.constants.statistics()
+    assert now.kept == before.kept + vendor_has_onednn(vendor)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -11,18 +11,19 @@ namespace dl::cpu::constants {
 namespace {
 
 struct PackedKey {
-  onednn::Key key;
-  onednn::Argument argument;
+  Packing packing;
   const void* memory;
 
   bool operator==(const PackedKey& other) const {
-    return memory == other.memory && argument == other.argument && key == other.key;
+    return memory == other.memory && packing.given == other.packing.given &&
+           packing.packed == other.packing.packed;
   }
 };
 
 struct PackedHash {
   size_t operator()(const PackedKey& key) const {
-    return key.key.hash() ^ reinterpret_cast<uintptr_t>(key.memory);
+    const auto both = static_cast<uintptr_t>(key.packing.given << 16 ^ key.packing.packed);
+    return both ^ reinterpret_cast<uintptr_t>(key.memory);
   }
 };
 
@@ -92,15 +93,14 @@ bool contains(const void* memory) {
   return is_in(all, memory);
 }
 
-std::shared_ptr<const Packed> kept(const onednn::Key& key, onednn::Argument argument,
-                                   const void* memory, uint64_t bytes,
+std::shared_ptr<const Packed> kept(Packing packing, const void* memory, uint64_t bytes,
                                    const std::function<bool(void*)>& make) {
   if (!in_use) return nullptr;
   Registry& all = registry();
   uint64_t dropped = 0;
   {
     const std::shared_lock lock(all.mutex);
-    const auto found = all.kept.find({key, argument, memory});
+    const auto found = all.kept.find({packing, memory});
     if (found != all.kept.end()) return found->second;
     if (!is_in(all, memory)) return nullptr;
     dropped = all.dropped;
@@ -109,7 +109,7 @@ std::shared_ptr<const Packed> kept(const onednn::Key& key, onednn::Argument argu
   if (created->data == nullptr || !make(created->data)) return nullptr;
   const std::unique_lock lock(all.mutex);
   // The range may have been dropped meanwhile; of two threads, the first one's result is kept.
-  if (dropped == all.dropped) all.kept.emplace(PackedKey{key, argument, memory}, created);
+  if (dropped == all.dropped) all.kept.emplace(PackedKey{packing, memory}, created);
   return created;
 }
 

@@ -7,8 +7,6 @@
 #include <functional>
 #include <memory>
 
-#include "library/onednn.h"
-
 namespace dl::cpu::constants {
 
 // True if this thread's calls use constants. Other threads read only this and take no lock.
@@ -32,11 +30,15 @@ struct Packed {
   uint64_t bytes;
 };
 
-// Return `memory`, an argument of the operation of `key`, prepacked for it. On the first call,
-// `make` packs it, and returns false if it cannot. Null if it cannot be packed, is not constant for
-// this thread, or host memory is exhausted.
-std::shared_ptr<const Packed> kept(const onednn::Key& key, onednn::Argument argument,
-                                   const void* memory, uint64_t bytes,
+// Conversion between two layouts, by the numbers of their descriptions.
+struct Packing {
+  int64_t given, packed;
+};
+
+// Return `memory` in another layout, for all operations that prefer it. On the first call, `make`
+// packs it, and returns false if it cannot. Null if it cannot be packed, is not constant for this
+// thread, or host memory is exhausted.
+std::shared_ptr<const Packed> kept(Packing packing, const void* memory, uint64_t bytes,
                                    const std::function<bool(void*)>& make);
 
 struct Statistics {

@@ -22,12 +22,23 @@ using kernels::Launch;
 using kernels::TensorRef;
 using onednn::Operands;
 
+// With matrix tiles (AMX), oneDNN is faster even if it has to rearrange the weights.
+bool has_tiles() {
+#if defined(__x86_64__)
+  static const bool found = __builtin_cpu_supports("amx-bf16") != 0;
+  return found;
+#else
+  return false;
+#endif
+}
+
 // Return true for products with few rows or columns whose other operand is dense: our kernels read
 // that operand at memory bandwidth, unlike the libraries' general products.
 bool is_skinny(const GemmCall& call) {
   using Skinny = kernels::detail::SkinnyGemm<float, float, float>;
   constexpr int64_t kMost = std::min<int64_t>(8, kernels::detail::kMostVectors);
-  const int64_t most = call.batch == 1 ? kMost : 2;
+  const bool tiled = call.dtype == diopi_dtype_bfloat16 && has_tiles();
+  const int64_t most = call.batch != 1 ? 2 : tiled ? kMost / 2 : kMost;
   // For `count` vectors with `rows`: with few short rows, each product has too few terms.
   const auto is_one = [&](int64_t count, int64_t rows, int64_t along, int64_t across) {
     const bool long_enough = count <= 2 || Skinny::takes(rows, call.k);
@@ -82,12 +93,27 @@ bool has_colliding_rows(const GemmCall& call) {
   return collide(right_of(call)) && openblas::uses_wide_registers();
 }
 
+// Return true for products of few rows with a matrix that oneDNN multiplies faster than our kernels
+// if it is prepacked: in bfloat16 on processors with matrix tiles (2 to 4 times), and otherwise in
+// float32 if there are rows enough that memory bandwidth is no longer the limit.
+bool is_faster_packed(const GemmCall& call) {
+  constexpr int64_t kMost = 8, kBound = 4;
+  const bool by_rows = call.c.column == 1 || call.n == 1;
+  const int64_t rows = by_rows ? call.m : call.n, columns = by_rows ? call.n : call.m;
+  if (call.batch != 1 || rows > kMost || columns <= kMost || call.out_dtype != call.dtype)
+    return false;
+  return call.dtype == diopi_dtype_bfloat16 ? has_tiles()
+                                            : call.dtype == diopi_dtype_float32 && rows > kBound;
+}
+
 bool usual_gemm(const Launch& launch, const GemmCall& call) {
-  if (is_ours(call)) return false;
+  const bool ours = is_ours(call);
+  if (ours && !is_faster_packed(call)) return false;
   const OneThread limit(is_for_one_thread(call));
   // With prepacked weights, reused by all calls.
   if (constants::contains(right_of(call).data) && onednn::gemm(launch, call, Operands::kOther))
     return true;
+  if (ours) return false;
   return (has_colliding_rows(call) && openblas::gemm(launch, call)) || onednn::gemm(launch, call) ||
          openblas::gemm(launch, call);
 }

@@ -9,6 +9,7 @@
 
 #include "dl_kernels/library.h"
 #include "dl_kernels/parallel/launch.h"
+#include "library/constants.h"
 #include "library/onednn_api.h"
 
 namespace dl::cpu::onednn {
@@ -77,9 +78,8 @@ class Operation {
   // Null if oneDNN has only its slow reference code for this operation.
   static std::unique_ptr<Operation> make(PrimitiveDescOwner description, std::vector<Port> ports);
 
-  // `data` in the order of the ports; `key` identifies the operation. False if nothing was
-  // computed.
-  bool run(const kernels::Launch& launch, Stream* stream, const Key& key, void* const* data) const;
+  // `data` in the order of the ports. False if nothing was computed.
+  bool run(const kernels::Launch& launch, Stream* stream, void* const* data) const;
 
  private:
   struct Operand {
@@ -88,6 +88,7 @@ class Operation {
     PrimitiveOwner convert;
     bool written;
     size_t offset, bytes;  // in the scratch memory
+    constants::Packing packing;
   };
 
   bool convert(const Operand& operand, Stream* stream) const;

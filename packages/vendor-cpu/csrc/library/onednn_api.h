@@ -74,6 +74,7 @@ struct ExecArgument {
   X(memory_desc_create_with_strides, Status,                                                      \
     (MemoryDesc**, int, const int64_t*, DataType, const int64_t*))                                \
   X(memory_desc_create_with_tag, Status, (MemoryDesc**, int, const int64_t*, DataType, FormatTag))\
+  X(memory_desc_clone, Status, (MemoryDesc**, const MemoryDesc*))                                 \
   X(memory_desc_destroy, Status, (MemoryDesc*))                                                   \
   X(memory_desc_query, Status, (const MemoryDesc*, Query, void*))                                 \
   X(memory_desc_equal, int, (const MemoryDesc*, const MemoryDesc*))                               \

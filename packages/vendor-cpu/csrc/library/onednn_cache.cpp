@@ -98,7 +98,7 @@ bool run_cached(const kernels::Launch& launch, const Key& key,
   full.add(threads);
   if (!full.complete() || cache.stream() == nullptr) return false;
   const Operation* operation = cache.find(full, make);
-  return operation != nullptr && operation->run(launch, cache.stream(), full, data);
+  return operation != nullptr && operation->run(launch, cache.stream(), data);
 }
 
 }  // namespace dl::cpu::onednn

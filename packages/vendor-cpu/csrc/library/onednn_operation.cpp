@@ -1,4 +1,6 @@
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "library/constants.h"
 #include "library/onednn.h"
@@ -38,6 +40,23 @@ PrimitiveOwner make_reorder(const MemoryDesc* from, const MemoryDesc* to) {
   return make_primitive(created);
 }
 
+// Return the number of a layout; equal layouts have one number. -1 if memory is exhausted.
+int64_t number_of(const MemoryDesc* description) {
+  static std::mutex mutex;
+  // Never destroyed: calls may still run while the library is unloaded.
+  static auto* const known = new std::vector<MemoryDescOwner>;
+  const Api& api = runtime()->api;
+  const std::lock_guard lock(mutex);
+  for (size_t number = 0; number < known->size(); ++number) {
+    if (api.memory_desc_equal((*known)[number].get(), description))
+      return static_cast<int64_t>(number);
+  }
+  MemoryDesc* copy = nullptr;
+  if (api.memory_desc_clone(&copy, description) != kSuccess) return -1;
+  known->emplace_back(copy);
+  return static_cast<int64_t>(known->size()) - 1;
+}
+
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
@@ -53,7 +72,8 @@ std::unique_ptr<Operation> Operation::make(PrimitiveDescOwner description,
   if (operation->primitive_ == nullptr || operation->scratchpad_ == nullptr) return nullptr;
   size_t bytes = aligned(api.memory_desc_get_size(scratchpad));
   for (Port& port : ports) {
-    Operand operand{port.argument, make_memory(port.given.get()), nullptr, nullptr, false, 0, 0};
+    Operand operand{
+        port.argument, make_memory(port.given.get()), nullptr, nullptr, false, 0, 0, {}};
     operand.written = port.argument == kDestination || port.argument >= kDiffSource;
     if (port.argument == kDiffDestination) operand.written = false;
     if (operand.given == nullptr) return nullptr;
@@ -67,6 +87,10 @@ std::unique_ptr<Operation> Operation::make(PrimitiveDescOwner description,
       if (operand.wanted == nullptr || operand.convert == nullptr) return nullptr;
       operand.offset = bytes;
       operand.bytes = api.memory_desc_get_size(wanted);
+      if (operand.argument == kWeights) {
+        operand.packing = {number_of(port.given.get()), number_of(wanted)};
+        if (operand.packing.given < 0 || operand.packing.packed < 0) return nullptr;
+      }
       bytes += aligned(operand.bytes);
     }
     operation->operands_.push_back(std::move(operand));
@@ -82,8 +106,7 @@ bool Operation::convert(const Operand& operand, Stream* stream) const {
   return runtime()->api.primitive_execute(operand.convert.get(), stream, 2, arguments) == kSuccess;
 }
 
-bool Operation::run(const kernels::Launch& launch, Stream* stream, const Key& key,
-                    void* const* data) const {
+bool Operation::run(const kernels::Launch& launch, Stream* stream, void* const* data) const {
   const Api& api = runtime()->api;
   const kernels::Workspace<char> scratch(launch, static_cast<int64_t>(scratch_bytes_));
   std::shared_ptr<const constants::Packed> weights;
@@ -95,7 +118,7 @@ bool Operation::run(const kernels::Launch& launch, Stream* stream, const Key& ke
     if (operand.wanted != nullptr) {
       used = operand.wanted.get();
       if (operand.argument == kWeights) {
-        weights = constants::kept(key, kWeights, data[count], operand.bytes, [&](void* to) {
+        weights = constants::kept(operand.packing, data[count], operand.bytes, [&](void* to) {
           api.memory_set_data_handle(used, to);
           return convert(operand, stream);
         });
