@@ -12,6 +12,8 @@ from .doctor import Diagnosis
 from .suites import MODELS, ON_TEST_VENDOR, OPINFO, VISION, Outcome, same_selection
 
 BEGIN = begin("torch-matrix")
+UNTIL_COUNTS = 5
+"""Number of a line's first cells, which every run fills: up to the installation by name."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ def as_json(rows: Sequence[Row], wheels: Mapping[str, str]) -> dict[str, object]
 def section(rows: Sequence[Row], wheels: Mapping[str, str], page: str) -> str:
     """Return the table with its legend, between the lines that mark it as generated.
 
-    :param page: the present page: its rows of other environments are kept, as are rows whose
-        operators this run has not tested.
+    :param page: the present page: its rows of other environments are kept, as are the counts of
+        environments whose operators this run has not tested.
     """
     released = [name for name in wheels if not name.startswith("test/")]
     names = sorted(name.partition("-")[0].replace("_", "-") for name in released)
@@ -97,8 +99,10 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str], page: str) -> str:
     found = _lines_of(page)
     for row in rows:
         key = (row.core, row.python)
-        if OPINFO.name in row.outcomes or key not in found:
-            found[key] = _line(row)
+        cells = _cells(row)
+        if OPINFO.name not in row.outcomes and key in found:
+            cells = [*cells[:UNTIL_COUNTS], *_split(found[key])[UNTIL_COUNTS:]]
+        found[key] = f"| {' | '.join(cells)} |"
     lines = [
         BEGIN,
         "",
@@ -113,7 +117,8 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str], page: str) -> str:
         "failures. OpInfo is a seeded sample. The",
         "test vendor has asynchronous queues and device memory that the host cannot access.",
         "Models are single training steps, compared with float64. The index has torchvision for",
-        "one build of a torch release, which does not load with another build.",
+        "one build of a torch release, which does not load with another build. Rows and counts",
+        "that a run does not test, as with `--quick`, are kept from an earlier run.",
         "",
         f"By name: `pip install {' '.join(shown)} torch==RELEASE` from a package index",
         "with all these wheels, into a new environment, chose the dl-core of the row; there,",
@@ -124,11 +129,13 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str], page: str) -> str:
     return "\n".join(lines)
 
 
-def _line(row: Row) -> str:
-    vision = "none compatible"
-    if row.torchvision is not None:
-        vision = f"{_counts(row, VISION.name)} in {row.torchvision}"
-    cells = (
+def _cells(row: Row) -> list[str]:
+    vision = _counts(row, VISION.name)
+    if row.torchvision is None:
+        vision = "none compatible"
+    elif VISION.name in row.outcomes:
+        vision += f" in {row.torchvision}"
+    return [
         row.torch,
         row.python,
         row.core,
@@ -138,15 +145,19 @@ def _line(row: Row) -> str:
         _counts(row, ON_TEST_VENDOR),
         _counts(row, MODELS.name),
         vision,
-    )
-    return f"| {' | '.join(cells)} |"
+    ]
+
+
+def _split(line: str) -> list[str]:
+    """Return the cells of a line of the table."""
+    return line.strip("| ").split(" | ")
 
 
 def _lines_of(page: str) -> dict[tuple[str, str], str]:
     """Return the rows of a page's table, by the version of dl-core and the Python."""
     found = {}
     for line in part_of(page, "torch-matrix").splitlines():
-        cells = line.strip("| ").split(" | ")
+        cells = _split(line)
         if len(cells) > 2 and "+torch" in cells[2]:
             found[cells[2], cells[1]] = line
     return found
