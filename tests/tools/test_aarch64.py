@@ -232,6 +232,16 @@ def test_the_compiler_runs_through_ccache_if_the_machine_has_it(
     assert not first.exists()
 
 
+def test_tests_that_are_left_out_exist() -> None:
+    (contract,) = (x for x in in_build_order() if x.name == "dl-diopi-proto")
+    for name in checks.NOT_EMULATED:
+        file, _, function = name.partition("::")
+        assert f"def {function}" in (contract.folder / file).read_text()
+    said = checks.describe_left_out()
+    assert said.startswith("tests/test_worker.py, tests/test_trial.py::test_a_daemon")
+    assert said.count("qemu") == 2
+
+
 def failing() -> Finding:
     raise SessionError("[aarch64] `g++` ended with 1\nlast line")
 

@@ -81,8 +81,8 @@ class Session:
 
     def test(self, project: Project) -> Finding:
         counts = checks.run_tests(self.root, project, self.options.tests)
-        left_out = "; ".join(f"{name}: {why}" for name, why in checks.NOT_EMULATED.items())
-        return Finding(f"{counts}; left out: {left_out}", counts.outcomes, counts.failed)
+        detail = f"{counts}; left out: {checks.describe_left_out()}"
+        return Finding(detail, counts.outcomes, counts.failed)
 
     def conform(self) -> Finding:
         every = selection.candidates(self.options.families)
