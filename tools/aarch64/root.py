@@ -124,6 +124,11 @@ class Root:
                 each.mkdir(parents=True, exist_ok=True)
             run("mount", "--bind", str(objects), str(self.path / CCACHE_FOLDER))
 
+    def index_libraries(self) -> None:
+        """Write the cache of the dynamic loader, unless it exists; no script of a package did."""
+        if not (self.path / "etc" / "ld.so.cache").exists():
+            self.run("ldconfig", log="ldconfig")
+
     def command(
         self,
         command: Iterable[str],

@@ -64,6 +64,7 @@ class Session:
         created = self.root.create()
         self.root.add_compiler()
         self.root.mount()
+        self.root.index_libraries()
         # Those of dl-core too, so that a run without torch does not change what is installed.
         every = closure([*TARGETS, CORE], in_build_order())
         required = (*foreign_requirements(every), *TEST)
