@@ -13,11 +13,12 @@ from typing import Any
 from ._ffi_gen import ffi
 from ._native import text
 from .errors import ArgumentError
+from .header_constants import HeaderConstants
 from .linked import LinkedExtension
 
 CData = Any
 """A cffi object; cffi has no static types."""
-_constants: Any = ffi.dlopen(None)
+_constants = HeaderConstants(ffi)
 _LONGEST_NAME = 31
 _kept: list[CData] = []
 """References to callbacks that vendors may still call; most programs make one request."""

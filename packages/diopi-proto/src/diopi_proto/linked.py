@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._ffi_gen import ffi
+from .header_constants import HeaderConstants
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_constants: Any = ffi.dlopen(None)
+_constants = HeaderConstants(ffi)
 
 
 class LinkedExtension:

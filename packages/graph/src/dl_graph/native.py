@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from diopi_proto.header_constants import HeaderConstants
 from diopi_proto.package_files import open_library
 
 from . import _ffi_gen
@@ -13,7 +14,7 @@ from .errors import GraphError
 
 # cffi's objects have no static types.
 ffi: Any = _ffi_gen.ffi
-constants: Any = ffi.dlopen(None)
+constants = HeaderConstants(ffi)
 """Namespace with the enumerators and integer macros of the contract and of dl-graph."""
 
 
