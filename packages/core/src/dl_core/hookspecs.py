@@ -85,8 +85,9 @@ def dl_tuned_databases() -> Sequence[Contribution]:  # type: ignore[empty-body]
 
     The contribution's name is the layer's: ``user`` and ``site`` belong to dl-autotune and take
     precedence over all others. ``load`` returns the ``pathlib.Path`` of an SQLite file with the
-    table of :data:`dl_core.tuned_choices.SCHEMA`, which need not exist. ``load`` is called during
-    ``import torch``. The file is read at the first operator with a choice, and never written.
+    table of :data:`dl_core.tuned_choices.SCHEMA`, which need not exist, or an object with the
+    interface :class:`dl_core.tuned_choices.Server`. ``load`` is called during ``import torch``. The
+    database is read at the first operator with a choice, and never written.
     Entries of another release or device are ignored.
     """
 

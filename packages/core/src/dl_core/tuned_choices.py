@@ -1,7 +1,7 @@
-"""Measured choices, read from files of several layers and merged.
+"""Measured choices, read from the databases of several layers and merged.
 
-Does not import torch. :func:`.hookspecs.dl_tuned_databases` returns the files: SQLite databases
-with a table ``choices``, which dl-autotune writes.
+Does not import torch. :func:`.hookspecs.dl_tuned_databases` returns the databases: SQLite files
+with a table ``choices``, which dl-autotune writes, or objects that read choices from a server.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from diopi_proto.text import printable
 from dl_core.errors import describe_error
@@ -51,6 +51,20 @@ _LONGEST_PROBLEM = 300
 _log = logging.getLogger("dl_core.tuning")
 
 
+class Server(Protocol):
+    """Database on a server. ``str`` returns its address without a password."""
+
+    def read_choices(self) -> Iterable[tuple[str, str, str]]:
+        """Return the identity, key and choice of each entry.
+
+        :raises Exception: they cannot be read; the message has the reason.
+        """
+
+
+Database = Path | Server
+"""Database of a layer."""
+
+
 @dataclass
 class Layers:
     """The merged choices of all layers for one identity.
@@ -58,7 +72,7 @@ class Layers:
     :ivar choices: by key; the first layer that has a key decides.
     :ivar origins: number of choices from each layer.
     :ivar ignored: number of entries for another release or device.
-    :ivar unreadable: files that were ignored, each with the reason.
+    :ivar unreadable: databases that were ignored, each with the reason.
     """
 
     choices: dict[str, str] = field(default_factory=dict)
@@ -67,13 +81,15 @@ class Layers:
     unreadable: list[str] = field(default_factory=list)
 
 
-def find_layers(manager: PluginManager) -> list[tuple[str, Path]]:
-    """Return the existing files of all plugins, in order of precedence. Never raises."""
+def find_layers(manager: PluginManager) -> list[tuple[str, Database]]:
+    """Return the servers and existing files of all plugins, in order of precedence. Never
+    raises.
+    """
     found = []
     for record, contribution in manager.contributions("dl_tuned_databases"):
         try:
             path = contribution.load()
-            if path.is_file():
+            if not isinstance(path, Path) or path.is_file():
                 found.append((contribution.name, path))
             elif path.exists():
                 _log.warning(
@@ -89,15 +105,15 @@ def find_layers(manager: PluginManager) -> list[tuple[str, Path]]:
     return sorted(found, key=lambda layer: (rank.get(layer[0], len(rank)), layer[0]))
 
 
-def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
-    """Merge the choices of several files for an identity. Each unusable file causes one warning.
+def read_layers(layers: Iterable[tuple[str, Database]], identity: str) -> Layers:
+    """Merge the choices of several databases for an identity. Each unusable one causes one warning.
 
-    :param layers: names and paths, in order of precedence.
+    :param layers: names and databases, in order of precedence.
     """
     merged = Layers()
     for name, path in layers:
         try:
-            found = _read(path, identity)
+            found = _read(path, identity) if isinstance(path, Path) else _request(path, identity)
         except _problems() as error:
             said = printable(str(error), _LONGEST_PROBLEM)
             merged.unreadable.append(f"{path}: {said}")
@@ -131,6 +147,26 @@ def _problems() -> tuple[type[Exception], ...]:
     import sqlite3
 
     return sqlite3.Error, OSError, ForeignDatabaseError
+
+
+def _request(server: Server, identity: str) -> _Found:
+    """Return the entries of a server.
+
+    :raises ForeignDatabaseError: they cannot be read.
+    """
+    try:
+        entries = [*server.read_choices()]
+    except Exception as error:  # a plugin's code
+        raise ForeignDatabaseError(describe_error(error)) from error
+    if len(entries) > _MOST_CHOICES:
+        raise ForeignDatabaseError(f"it has more than {_MOST_CHOICES:,} choices")
+    fitting = [(key, choice) for owner, key, choice in entries if owner == identity]
+    usable = {
+        key: choice
+        for key, choice in fitting
+        if len(key) <= LONGEST_KEY and len(choice) <= LONGEST_CHOICE and _KEY.fullmatch(key)
+    }
+    return _Found(usable, len(entries) - len(fitting), len(fitting) - len(usable))
 
 
 def _read(path: Path, identity: str) -> _Found | None:

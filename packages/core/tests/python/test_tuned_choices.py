@@ -169,3 +169,43 @@ def test_a_file_without_choices_is_no_problem(tmp_path: Path) -> None:
     connection.close()
     found = read_layers([("user", tmp_path / "t.sqlite")], "cpu")
     assert (found.choices, found.origins, found.unreadable) == ({}, {}, [])
+
+
+class FakeServer:
+    """Server of choices.
+
+    :param entries: entries to return, or the error to raise.
+    """
+
+    def __init__(self, entries: list[tuple[str, str, str]] | Exception) -> None:
+        self._entries = entries
+
+    def read_choices(self) -> list[tuple[str, str, str]]:
+        if isinstance(self._entries, Exception):
+            raise self._entries
+        return self._entries
+
+    def __str__(self) -> str:
+        return "server"
+
+
+def test_choices_of_a_server_are_checked_and_merged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    entries = [("cpu", "gemm:1,2", "first"), ("cpu", "no key", "own"), ("other", "gemm:3", "own")]
+    layers = [("user", FakeServer(entries)), ("site", database(tmp_path / "t.sqlite", GOOD))]
+    found = read_layers(layers, "cpu")
+    assert found.choices == {"gemm:1,2": "first"}
+    assert (found.ignored, found.origins) == (1, {"user": 1, "site": 0})
+    assert caplog.messages == [
+        "tuned choices of layer 'user': server has 1 damaged entries, which are ignored"
+    ]
+
+
+def test_a_server_that_fails_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    found = read_layers([("user", FakeServer(ValueError("it is away")))], "cpu")
+    assert found.choices == {}
+    assert found.unreadable == ["server: ValueError: it is away"]
+    assert caplog.messages == [
+        "tuned choices of layer 'user' are ignored: server: ValueError: it is away"
+    ]

@@ -11,11 +11,10 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dl_core.manager import PluginManager
-from dl_core.tuned_choices import Layers, find_layers, read_layers
+from dl_core.tuned_choices import Database, Layers, find_layers, read_layers
 
 if TYPE_CHECKING:
     from diopi_proto.choices import Choices
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("dl_core.tuning")
 _vendors: dict[str, int] = {}
 """Loaded vendors and their indices in the compiled part."""
-_layers: list[tuple[str, Path]] = []
+_layers: list[tuple[str, Database]] = []
 _wanted = True
 _requested = False
 _extensions: dict[str, Choices | None] = {}
