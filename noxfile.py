@@ -229,11 +229,11 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(name="autotune-extras", requires=["build"], default=False)
 def autotune_extras(session: nox.Session) -> None:
-    """Test dl-autotune with its extras: Kernel Tuner's strategies, and a Ray cluster."""
+    """Test dl-autotune with its extras: Kernel Tuner, a Ray cluster, a PostgreSQL server."""
     remove_our_packages(session)
     (tuner,) = (path for path in wheels() if path.name.startswith("dl_autotune-"))
     others = [str(path) for path in wheels() if path != tuner]
-    session.install(*CONSTRAINTS, f"{tuner}[kernel-tuner,ray]", *others, *TEST)
+    session.install(*CONSTRAINTS, f"{tuner}[kernel-tuner,postgresql,ray]", *others, *TEST)
     session.run(
         *("python", "-m", "pytest", *EXTRAS_OF_AUTOTUNE, *session.posargs),
         env={"PATH": os.pathsep.join([session.bin, os.environ["PATH"]]), "DL_TEST_SAMPLE": "1"},

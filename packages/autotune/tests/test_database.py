@@ -62,7 +62,7 @@ def test_a_newer_version_is_not_touched(tmp_path: Path) -> None:
 def test_a_locked_database_is_an_error_after_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dl_autotune.runners.database._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("dl_autotune.runners.sqlite.WAIT_SECONDS", 0.05)
     database = Database(tmp_path / "t.sqlite")
     study = database.study(IDENTITY)
     holder = sqlite3.connect(tmp_path / "t.sqlite", isolation_level=None)

@@ -16,6 +16,7 @@ from dl_core.files import add_force, check_free, write_text
 from .apply import apply
 from .errors import ArgumentsError, TuningError
 from .layers import open_layers, user_database
+from .location import Address, Location, locate
 from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes, demand_seed
 from .runners.database import Database, StoredTrial, Study
 from .runners.kernel_worker import Target
@@ -126,15 +127,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " several machines with the same device. Trials of the same study are united; of two"
         " verdicts or selections, the one with the higher lower bound stays.",
     )
-    merged.add_argument("source", type=Path, metavar="FROM", help="database to read")
-    merged.add_argument("target", type=Path, metavar="INTO", help="database to add to")
+    merged.add_argument("source", type=locate, metavar="FROM", help="database to read")
+    merged.add_argument("target", type=locate, metavar="INTO", help="database to add to")
     for each in (kernel, report, export):
         add_force(each)
     for each in (kernel, *operators, show, report, applied, forget, export):
         each.add_argument(
             "--database",
-            type=Path,
-            help="path of the database (default: $DL_TUNING_DATABASE, or the user's own)",
+            type=locate,
+            help="path of the database, or its address postgresql://user@host/name (default: "
+            "$DL_TUNING_DATABASE, or the user's own file)",
         )
 
 
@@ -144,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.what == "merge":
             return merge_databases(arguments.source, arguments.target)
         path = arguments.database or user_database()
-        if arguments.what in _READING and not path.exists():
+        if arguments.what in _READING and isinstance(path, Path) and not path.exists():
             return _nothing_there(arguments, path)
         database = Database(path)
         if arguments.what == "kernel":
@@ -241,12 +243,13 @@ def _unused(arguments: argparse.Namespace) -> str:
     return f"unused  {names}: nothing was searched; with --again, the search continues with it\n"
 
 
-def merge_databases(source: Path, target: Path) -> int:
+def merge_databases(source: Location, target: Location) -> int:
     """Run ``dl tune merge``."""
-    if not source.exists():
+    if isinstance(source, Path) and not source.exists():
         raise ArgumentsError(f"[tune] there is no database {source}: name the one to read")
-    demand_folder(target)
-    if target.exists() and source.samefile(target):
+    if isinstance(target, Path):
+        demand_folder(target)
+    if _are_same(source, target):
         raise ArgumentsError(f"[tune] {source} and {target} are one file: name two databases")
     found = merge(Database(source, read_only=True), Database(target))
     write_output(
@@ -254,6 +257,12 @@ def merge_databases(source: Path, target: Path) -> int:
         f" {found.claims}, selections: {found.choices}\n"
     )
     return 0
+
+
+def _are_same(source: Location, target: Location) -> bool:
+    if isinstance(source, Address) or isinstance(target, Address):
+        return source == target
+    return target.exists() and source.samefile(target)
 
 
 def demand_folder(file: Path) -> None:

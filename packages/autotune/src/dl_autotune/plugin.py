@@ -28,11 +28,17 @@ def dl_tuned_databases() -> Sequence[Contribution]:
     """Return the databases of choices: the user's database and the environment's."""
     from dl_core.contributions import Contribution
 
-    from .layers import site_database, user_database
+    from .layers import as_layer, site_database, user_database
+
+    def user() -> object:
+        return as_layer(user_database())
+
+    def site() -> object:
+        return as_layer(site_database())
 
     return [
-        Contribution("user", "choices that this user has measured", user_database),
-        Contribution("site", "choices that were measured for this environment", site_database),
+        Contribution("user", "choices that this user has measured", user),
+        Contribution("site", "choices that were measured for this environment", site),
     ]
 
 

@@ -121,7 +121,9 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
     check_dtype(arguments.dtype)
     tensors = tuple({"shape": shape, "dtype": arguments.dtype} for shape in shapes)
     call = Call(arguments.operator, tensors, keywords)
-    question = json.dumps([str(database.path.absolute()), asdict(plan), call.as_json()])
+    path = database.path
+    where = str(path.absolute() if isinstance(path, Path) else path)
+    question = json.dumps([where, asdict(plan), call.as_json()])
     with DeviceLock(arguments.vendor, 0) as lock:
         found = lock.answer(question)
         if found is None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from diopi_proto.worker import CommandRun
 
 from ..errors import ArgumentsError, MeasurementError, TuningError
+from ..location import reveal
 from ..observers.interval import Interval, bootstrap
 from ..observers.load import format_load_warning
 from ..runners.database import Database
@@ -110,7 +111,7 @@ def tune_model(
     calls_seconds = time.monotonic() - begin - recorded_seconds
     whole, outputs = None, ""
     if any(each.chosen for each in tuned):
-        environment = {"DL_VENDORS": vendor, "DL_TUNING_DATABASE": str(database.path)}
+        environment = {"DL_VENDORS": vendor, "DL_TUNING_DATABASE": reveal(database.path)}
         try:
             whole, outputs = compare(command, environment, runs=pairs, seed=plan.seed)
         except EndedOtherwiseError:
