@@ -264,7 +264,7 @@ def vllm_environment(session: nox.Session) -> None:
         return
     stamp.unlink(missing_ok=True)
     remove_our_packages(session)
-    session.install(TORCH, *VLLM, *map(str, ours), "pytest")
+    session.install(TORCH, *VLLM, *map(str, ours), *libraries(main_job()), "pytest")
     session.run("python", "-m", "pip", "uninstall", "--yes", *VLLM_MISFITS)
     stamp.write_text(state_of(ours))
 

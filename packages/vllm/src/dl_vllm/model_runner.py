@@ -17,6 +17,7 @@ from vllm.v1.worker.gpu_model_runner import GPUModelRunner
 import dl_vllm.layers.experts
 import dl_vllm.layers.rotary  # noqa: F401  # both register themselves with vLLM
 from dl_vllm.grammar import forbid, rows_of
+from dl_vllm.weights import ConstantWeights
 
 
 class DlTopKTopPSampler(TopKTopPSampler):  # type: ignore[misc]  # vLLM need not be installed
@@ -56,10 +57,21 @@ class DlModelRunner(GPUModelRunner):  # type: ignore[misc]  # vLLM need not be i
         superfluous.
         """
         super().load_model(*args, **keywords)
+        self.weights = ConstantWeights(self.model, self.device)
         if not get_pp_group().is_first_rank:
             self.intermediate_tensors = self.model.make_empty_intermediate_tensors(
                 batch_size=self.max_num_tokens, dtype=self.model_config.dtype, device=self.device
             )
+
+    def execute_model(self, *args: Any, **keywords: Any) -> Any:
+        """Run the model; the vendor may prepack its weights."""
+        with self.weights.used():
+            return super().execute_model(*args, **keywords)
+
+    def reload_weights(self, *args: Any, **keywords: Any) -> None:
+        """Load other weights."""
+        self.weights.forget()
+        super().reload_weights(*args, **keywords)
 
     def sample_tokens(self, grammar_output: Any) -> Any:
         """Sample the next tokens; masks of structured output are applied on the device.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from vllm.config import set_current_vllm_config
@@ -83,6 +84,11 @@ class DlWorker(Worker):  # type: ignore[misc]  # vLLM need not be installed
             language_model=self.compilation_config.compilation_time,
             encoder=self.compilation_config.encoder_compilation_time,
         )
+
+    def update_weights(self, update_info: Any) -> None:
+        """Receive other weights."""
+        self.model_runner.weights.forget()
+        super().update_weights(update_info)
 
     def sleep(self, level: int = 1) -> None:
         raise RuntimeError("[dl] sleep mode is not supported on dl")
