@@ -34,7 +34,7 @@ ALSO_WITHOUT_TORCH = ("packages/conformance/tests", "packages/report/tests")
 # Tests of dl-autotune that need an extra, which `environment` does not have.
 EXTRAS_OF_AUTOTUNE = tuple(
     f"packages/autotune/tests/test_{name}.py"
-    for name in ("kernel_tuner", "postgresql", "ray", "tuner")
+    for name in ("kernel_tuner", "postgresql", "ray", "ray_server", "tuner")
 )
 # One in two test functions runs, with one in twenty of its cases, a new choice for each commit;
 # `full` runs all. Not sampled: tests/architecture, and TORCH_FREE, which lacks the plugin's
