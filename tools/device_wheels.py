@@ -92,7 +92,7 @@ def observe(distribution: str) -> Observed:
 
 
 def _run(*arguments: str) -> str:
-    """Return what Python prints; a failure is part of it, and `dl doctor` may exit with 1."""
+    """Return the output of Python; a failure is included, since `dl doctor` may exit with 1."""
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
     return done.stdout or done.stderr
 
