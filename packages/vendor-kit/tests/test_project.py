@@ -26,6 +26,15 @@ PLACEHOLDER = re.compile(
 )
 
 
+# Wheels of this name exist, whether they are installed or not.
+PACKAGES = Path(__file__).parents[2]
+VENDORS = sorted(folder.name.removeprefix("vendor-") for folder in PACKAGES.glob("vendor-*"))
+
+
+def test_the_packages_of_vendors_are_found() -> None:
+    assert {"cpu", "kit"} <= set(VENDORS)
+
+
 @pytest.mark.parametrize("name", ["npu", "my_npu", "a1", "x" * 40])
 def test_identifier_is_a_name(name: str) -> None:
     check_name(name)
@@ -38,7 +47,8 @@ def test_identifier_is_a_name(name: str) -> None:
         ("x" * 41, "up to 40 lower-case letters"),
         ("../npu", "cannot be a vendor's name"),
         *((name, "is a reserved word") for name in ("int", "namespace", "class", "lambda", "std")),
-        *((name, "is the name of a vendor or plugin") for name in ("cpu", "torch", "opencl")),
+        *((name, "is the name of a vendor or plugin") for name in ("dl", "torch", *VENDORS)),
+        ("all", "has a meaning of its own in DL_DISABLE"),
     ],
 )
 def test_invalid_name_is_refused_with_the_reason(name: str, reason: str, tmp_path: Path) -> None:

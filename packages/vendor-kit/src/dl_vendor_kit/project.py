@@ -138,7 +138,12 @@ KINDS: Mapping[str, Kind] = {
 
 LONGEST_NAME = 40
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", re.ASCII)
-_OURS = frozenset(["async", "cpu", "cuda", "diopi", "dl", "opencl", "rocm", "torch"])
+# Their wheels need not be installed. The kit's wheel is named like a vendor's.
+_OURS = frozenset(
+    ["ascend", "async", "cambricon", "cpu", "cuda", "diopi", "dl", "kit", "opencl", "rocm", "torch"]
+)
+# Words of DL_DISABLE with another meaning.
+_SETTINGS = frozenset(["all"])
 
 
 class _Template(string.Template):
@@ -163,6 +168,10 @@ def check_name(name: str) -> None:
     if keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in cpp_words():
         raise ProjectError(
             f"{name!r} is a reserved word of C++ or Python; add a word, as in '{name}_npu'"
+        )
+    if name in _SETTINGS:
+        raise ProjectError(
+            f"{name!r} has a meaning of its own in DL_DISABLE; add a word, as in '{name}_npu'"
         )
     if name in _OURS or name in {entry.name for entry in entry_points(group="dl")}:
         raise ProjectError(
