@@ -130,6 +130,11 @@ def test_command_creates_a_project(
     assert (tmp_path / "dl-vendor-my-npu" / "tests" / "test_vendor.py").is_file()
     assert command.run(parser.parse_args(["my_npu"])) == 2
     assert "exists; remove it" in capsys.readouterr().err
+    assert command.run(parser.parse_args(["npu", "--folder", "my chips/npu"])) == 0
+    said = capsys.readouterr().out
+    assert "pip install './my chips/npu'\n" in said and "python 'my chips/npu/train.py'" in said
+    assert command.run(parser.parse_args(["npu", "--folder", ""])) == 2
+    assert ". exists; choose another folder with --folder" in capsys.readouterr().err
 
 
 def test_worked_example_of_the_page_compiles(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from diopi_proto.text import write_error, write_output
@@ -42,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     path = folder if folder.is_absolute() else f"./{folder}"
     write_output(
         f"created {folder}; its README.md has the next steps, and these try it:\n"
-        f"  pip install {path}\n"
+        f"  pip install {shlex.quote(str(path))}\n"
         f"  dl vendor check {name}\n"
         f"  dl conformance --vendor {name} --profile {name}\n"
-        f"  DL_VENDORS={name} python {folder / 'train.py'}\n"
+        f"  DL_VENDORS={name} python {shlex.quote(str(folder / 'train.py'))}\n"
     )
     return 0

@@ -235,7 +235,10 @@ def create(name: str, *, kind: str, memory: str, folder: Path | None = None) -> 
     contents = render(name, kind, memory)
     target = folder or Path(f"dl-vendor-{name.replace('_', '-')}")
     if target.exists() or target.is_symlink():
-        raise ProjectError(f"{target} exists; remove it, or choose another folder with --folder")
+        remedy = "choose another folder with --folder"
+        if target.resolve() not in (Path.cwd(), *Path.cwd().parents):
+            remedy = f"remove it, or {remedy}"
+        raise ProjectError(f"{target} exists; {remedy}")
     try:
         target.absolute().parent.mkdir(parents=True, exist_ok=True)
         # A folder appears whole or not at all.
