@@ -118,8 +118,7 @@ def _of_file(target: Target) -> Iterator[Finding]:
 
 def _of_table(trial: Trial) -> Iterator[Finding]:
     if not trial.ok:
-        advice = "" if trial.refusal else "; run it under a debugger, or build it with -g"
-        yield Finding("table", f"{trial.problem}{advice}")
+        yield Finding("table", f"{trial.problem}{_advice(trial)}")
         return
     for flaw in trial.flaws:
         yield Finding("table", f"{flaw}; {SLOTS} lists what a table has to fill")
@@ -129,6 +128,17 @@ def _of_table(trial: Trial) -> Iterator[Finding]:
             f"{', '.join(trial.mismatched)}: compiled for other signatures than those of the "
             "installed dl-diopi-proto; compile the library against its headers",
         )
+
+
+def _advice(trial: Trial) -> str:
+    """Return what to do about a library that cannot be used; a refusal says that itself."""
+    if trial.refusal:
+        return ""
+    if trial.defect:
+        return f"; {SLOTS} lists what a table has to fill"
+    if trial.unloadable:
+        return "; build it again, with the libraries of this machine"
+    return "; run it under a debugger, or build it with -g"
 
 
 def _of_outcomes(outcomes: Iterable[Outcome], target: Target) -> Iterator[Finding]:

@@ -59,11 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _target(text: str, simulate: bool) -> Target:
-    """Return the target of an argument: a path has a slash or names a file."""
-    if "/" in text or Path(text).is_file():
+    """Return the target of an argument: a path has a slash or a dot, or names a file."""
+    path = Path(text)
+    if "/" in text or "." in text or path.is_file():
         if simulate:
             raise TargetError("--simulate needs the name of an installed vendor, not a path")
-        if not Path(text).is_file():
+        if path.exists() and not path.is_file():
+            raise TargetError(f"{text} is not a file; name the library that the build wrote")
+        if not path.is_file():
             raise TargetError(f"{text}: no such file; build the library first")
         return of_library(text)
     return of_vendor(text, simulate, own_operators=True)[0]

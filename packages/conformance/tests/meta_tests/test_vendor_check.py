@@ -3,17 +3,20 @@ skipped checks are named with the reason."""
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import dl_conformance.checks.streams
+from diopi_proto.trial import Trial
 from dl_conformance.checks.check import SlotError, WrongError, run_check
 from dl_conformance.outcome import Outcome
 from dl_conformance.results import as_data
 from dl_conformance.target import of_vendor
-from dl_conformance.vendor_check import REMEDIES, Verdict, _of_outcomes
-from dl_conformance.vendor_command import _show
+from dl_conformance.vendor_check import REMEDIES, SLOTS, Verdict, _of_outcomes, _of_table
+from dl_conformance.vendor_command import _show, configure, run
 
 CHECK = "runtime[an event that was never recorded is completed]"
 FAILED = Outcome(CHECK, "runtime", "", "failed", "wrong behaviour", "event_query: it is wrong")
@@ -59,3 +62,36 @@ def test_skipped_checks_are_named_with_the_reason(capsys: pytest.CaptureFixture[
         'skipped "streams overlap": inconclusive',
         "cpu: no findings, 7 runtime checks ran",
     ]
+
+
+@pytest.mark.parametrize(
+    ("trial", "remedy"),
+    [
+        ({"failure": "it was ended by SIGSEGV", "signal": "SIGSEGV"}, "; run it under a debugger"),
+        ({"failure": "its table has 8 bytes", "defect": True}, f"; {SLOTS} lists what a table"),
+        ({"unloadable": "libnpu.so: not found"}, "; build it again"),
+        ({"refusal": "there is no driver"}, "create an instance: there is no driver"),
+    ],
+)
+def test_library_that_cannot_be_used_has_the_remedy_of_its_fault(
+    trial: dict[str, str | bool], remedy: str
+) -> None:
+    (finding,) = _of_table(Trial(Path("libnpu.so"), **trial))  # type: ignore[arg-type]
+    assert remedy in finding.text
+
+
+@pytest.mark.parametrize(
+    ("argument", "reason"),
+    [
+        ("missing.so", "missing.so: no such file; build the library first"),
+        (".", ". is not a file; name the library that the build wrote"),
+        ("missing", "missing: no such vendor; installed: "),
+    ],
+)
+def test_argument_that_is_no_library_is_refused_with_the_reason(
+    argument: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    assert run(parser.parse_args(["check", argument])) == 2
+    assert f"dl vendor check: {reason}" in capsys.readouterr().err
