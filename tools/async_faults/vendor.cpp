@@ -425,6 +425,28 @@ class OtherStream {
   void* before_;
 };
 
+// Replaces the device of the call's context, and the thread's current one, during its lifetime.
+class OtherDevice {
+ public:
+  OtherDevice(diopiContextHandle_t ctx, int32_t device)
+      : context_(reinterpret_cast<dl_context_prefix_t*>(ctx)), before_(context_->device_index) {
+    set(device);
+  }
+  ~OtherDevice() { set(before_); }
+  OtherDevice(const OtherDevice&) = delete;
+  OtherDevice& operator=(const OtherDevice&) = delete;
+
+ private:
+  void set(int32_t device) {
+    context_->device_index = device;
+    dl_vendor_t* vendor = dl_context_vendor(reinterpret_cast<diopiContextHandle_t>(context_));
+    if (dl_status_t* status = inner->device_set(vendor, device)) status->release(status);
+  }
+
+  dl_context_prefix_t* context_;
+  int32_t before_;
+};
+
 // Copies the result through a workspace; with `reused`, another stream writes to it meanwhile.
 void through(dl_vendor_t* vendor, int32_t device, void* stream, diopiTensorHandle_t out,
              bool reused) {
@@ -457,6 +479,10 @@ diopiError_t spoilt_multiply(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   }
   if (is("operator-ignores-its-stream")) {
     const OtherStream elsewhere(ctx, nullptr);
+    return multiply(ctx, out, input, other);
+  }
+  if (is("operator-on-the-first-device") && stream == nullptr) {
+    const OtherDevice elsewhere(ctx, 0);
     return multiply(ctx, out, input, other);
   }
   if (is("operator-on-a-stream-of-its-own")) {

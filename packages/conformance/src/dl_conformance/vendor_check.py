@@ -131,11 +131,13 @@ def _of_table(trial: Trial) -> Iterator[Finding]:
 
 
 def _advice(trial: Trial) -> str:
-    """Return what to do about a library that cannot be used; a refusal says that itself."""
+    """Return what to do about a library that cannot be used; its own words say that themselves."""
     if trial.refusal:
         return ""
     if trial.defect:
-        return f"; {SLOTS} lists what a table has to fill"
+        # Otherwise, a slot returned an error with the vendor's message.
+        faulty_table = trial.failure.startswith("dl_vendor_v1 ")
+        return f"; {SLOTS} lists what a table has to fill" if faulty_table else ""
     if trial.unloadable:
         return "; build it again, with the libraries of this machine"
     return "; run it under a debugger, or build it with -g"

@@ -81,5 +81,7 @@ def _show(target: Target, verdict: Verdict) -> None:
         write_output(printable(f'skipped "{rule_of(name)}": {reason}') + "\n")
     number = len(verdict.findings)
     findings = "1 finding" if number == 1 else f"{number or 'no'} findings"
-    tested = "the file and the table" if verdict.incomplete else f"{verdict.ran} runtime checks"
-    write_output(f"{printable(target.name)}: {findings}, {tested} ran\n")
+    tested = f"{verdict.ran} runtime checks ran"
+    if verdict.incomplete:
+        tested = "but only the file and the table were checked"
+    write_output(f"{printable(target.name)}: {findings}, {tested}\n")
