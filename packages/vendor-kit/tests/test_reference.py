@@ -11,6 +11,7 @@ import pytest
 from diopi_proto import NotSupportedError, OperatorError, load_vendor
 from diopi_proto import include_dir as contract_dir
 from diopi_proto.build import compile_library
+from diopi_proto.trial import try_library
 from dl_vendor_kit import include_dir
 from test_headers import compile_text
 
@@ -80,8 +81,24 @@ DL_KIT_VENDOR(Vendor)
     }
 
 
+def examples() -> list[str]:
+    return re.findall(r"```cpp\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_example_without_a_driver_has_no_device_and_says_why(tmp_path: Path) -> None:
+    source = tmp_path / "vendor.cpp"
+    source.write_text(examples()[1], encoding="utf-8")
+    flags = ["-Wall", "-Wextra", "-Werror"]
+    library = compile_library(
+        tmp_path / "libnpu_vendor.so", [source], include_dirs=[include_dir()], compile_flags=flags
+    )
+    trial = try_library(library)
+    assert (trial.problem, trial.device_count) == ("", 0)
+    assert "none of libnpu.so.2, libnpu.so.1 was found" in trial.said
+
+
 def test_example_computes_and_declines(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```cpp\n(.*?)```", PAGE, re.DOTALL)
+    code = examples()[0]
     source = tmp_path / "vendor.cpp"
     source.write_text(code, encoding="utf-8")
     flags = ["-O1", "-Wall", "-Wextra", "-Werror"]

@@ -1,6 +1,6 @@
-/* The operators. Names and signatures are those of the contract, and the host has checked the
- * arguments and allocated the outputs. What this vendor does not compute it declines, before it
- * has written anything, and the host runs that elsewhere.
+/* The operators. Names and signatures are those of the contract, and the host has allocated the
+ * outputs. What this vendor does not compute it declines, before it has written anything, and the
+ * host runs that elsewhere. It refuses invalid arguments alike.
  *
  * To add an operator: copy its declaration from the contract's reference (docs/operators.md of
  * dl-diopi-proto), write it, and list it at the end of this file and in profile.py. The fields of
