@@ -12,8 +12,9 @@
 namespace dl::async_test {
 namespace {
 
-/** The thread's current device: none at first, which detects a host that does not set it. */
-thread_local const Instance* current_owner = nullptr;
+/** The thread's current device: none at first, which detects a host that does not set it. The
+ * instance is known by its number, because a later one may have the same address. */
+thread_local uint64_t current_owner = 0;
 thread_local int32_t current_index = -1;
 
 }  // namespace
@@ -36,13 +37,13 @@ Instance::~Instance() {
 
 void Instance::device_set(int32_t index) {
   if (options_.forgets) return;
-  current_owner = this;
+  current_owner = number_;
   current_index = index;
 }
 
 Device& Instance::device(int32_t index) {
   Device& found = any_device(index);
-  if (current_owner != this || current_index != index) {
+  if (current_owner != number_ || current_index != index) {
     throw Error(DL_INVALID_ARGUMENT, "device " + std::to_string(index) +
                                          " is not the thread's current one; call device_set first");
   }
