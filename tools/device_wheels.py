@@ -13,6 +13,7 @@ import importlib.metadata
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,19 +72,23 @@ class Observed:
         return "\n  ".join((f"{self.distribution}: {sizes}", *reasons))
 
 
-def observe(distribution: str) -> Observed:
-    """Examine an installed distribution.
+def observe(distributions: Sequence[str]) -> list[Observed]:
+    """Examine installed distributions.
 
-    :raises importlib.metadata.PackageNotFoundError: it is not installed.
+    :raises importlib.metadata.PackageNotFoundError: one is not installed.
     """
+    imports = _run("-W", "error", "-c", "import torch")
+    vendors = json.loads(_run("-m", "dl_core", "doctor", "--json"))["vendors"]
+    return [_observed(each, imports, vendors) for each in distributions]
+
+
+def _observed(distribution: str, imports: str, listed: list[dict[str, str]]) -> Observed:
     files = importlib.metadata.distribution(distribution).files or ()
     paths = [Path(str(file.locate())) for file in files if file.name.endswith(".so")]
     needed = frozenset(name for path in paths for name in read_elf(path).needed)
-    imports = _run("-W", "error", "-c", "import torch")
-    report = json.loads(_run("-m", "dl_core", "doctor", "--json"))
     vendors = tuple(
         (vendor["name"], vendor["no_device"])
-        for vendor in report["vendors"]
+        for vendor in listed
         if vendor["wheel"].split()[0] == distribution
     )
     return Observed(
@@ -102,7 +107,7 @@ def main(distributions: list[str]) -> int:
         print("python -m tools.device_wheels: name the distributions to check", file=sys.stderr)
         return 2
     try:
-        observed = [observe(name) for name in distributions]
+        observed = observe(distributions)
     except importlib.metadata.PackageNotFoundError as error:
         print(
             f"{error.name}: not installed; the build says which compiler it needs", file=sys.stderr

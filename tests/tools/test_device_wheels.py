@@ -36,7 +36,7 @@ def test_each_problem_is_named(changed: dict[str, object], problem: str) -> None
 
 
 def test_an_installed_wheel_is_observed() -> None:
-    observed = observe("dl-vendor-cpu")
+    (observed,) = observe(["dl-vendor-cpu"])
     assert observed.sizes
     assert "libc.so.6" in observed.needed
     assert observed.imports == ""
